@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/cmd/engine"
 	"pixd/httpapi"
 	"pixd/wal"
@@ -45,7 +46,7 @@ type idle struct{}
 var idleAnswer = &ledger.Stored{Code: fasthttp.StatusOK, Body: make([]byte, 300)}
 
 // Do implements httpapi.Engine.
-func (idle) Do(ledger.AccountID, ledger.Command) (ledger.Answer, error) {
+func (idle) Do(pix.AccountID, ledger.Command) (ledger.Answer, error) {
 	return ledger.Answer{Stored: idleAnswer}, nil
 }
 

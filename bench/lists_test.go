@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"pixd/actors/history"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
 	"pixd/actors/ledger/ledgertest"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -40,12 +42,12 @@ type long struct {
 	history *history.History
 	account ledger.Account
 	sum     uint64
-	now     ledger.Millis
+	now     pix.Millis
 	paid    []*ledger.Transaction // some of the received payments
 	charges []*ledger.Transaction // the charges, one in a thousand transactions
 }
 
-const longAccount = ledger.AccountID(1)
+const longAccount = pix.AccountID(1)
 
 // newLong fills a store with n received payments and credits.
 func newLong(b *testing.B, n int) *long {
@@ -75,7 +77,7 @@ func movement(i int) ledger.Command {
 		return ledger.CreateCharge{Amount: 10_000, ExternalID: fmt.Sprint("order-", i)}
 	}
 	if i%3 == 0 {
-		return ledger.Credit{Kind: ledger.TxTED, Amount: 100, Reference: fmt.Sprint("r", i)}
+		return ledger.Credit{Kind: pix.TxTED, Amount: 100, Reference: fmt.Sprint("r", i)}
 	}
 	return ledger.ReceivePayment{EndToEnd: fmt.Sprintf("E99999003202603011200%011d", i), Amount: 10_000, Key: "k", PayerName: "Cliente"}
 }
@@ -85,8 +87,8 @@ func (l *long) take(b *testing.B, all []ledger.Command) {
 	e := &wal.Entry{Stream: wal.Stream(longAccount), Expect: l.account.Seq}
 	for i, c := range all {
 		l.now += 10_000
-		id := ledger.NewTxID(l.now, [10]byte{byte(i >> 8), byte(i), 1})
-		d, err := ledgertest.Reader{Rows: l.store}.Decide(&l.account, c, ledger.Stamp{Reading: ledger.At(l.now), ID: id})
+		id := pix.NewTxID(l.now, [10]byte{byte(i >> 8), byte(i), 1})
+		d, err := ledgertest.Reader{Rows: l.store}.Decide(&l.account, c, ledger.Stamp{Reading: pix.At(l.now), ID: id})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -95,9 +97,9 @@ func (l *long) take(b *testing.B, all []ledger.Command) {
 		}
 		switch t := d.Tx; {
 		case t == nil:
-		case t.Kind == ledger.TxCharge:
+		case t.Kind == pix.TxCharge:
 			l.charges = append(l.charges, t)
-		case t.Kind == ledger.TxReceipt && len(l.paid) < len(l.charges):
+		case t.Kind == pix.TxReceipt && len(l.paid) < len(l.charges):
 			l.paid = append(l.paid, t)
 		}
 	}
@@ -133,17 +135,17 @@ func (w landed) Release(err error) { w <- err }
 // deep compares page 10,000 with page 1, without dates and within dates.
 func (l *long) deep(b *testing.B, n int) {
 	const size = 99 // page 10,000 of 100 would be the last one
-	from := l.now - ledger.Millis(n)*10_000 + 1
-	for _, f := range []ledger.Filter{{}, {From: from, Until: l.now + 1}} {
-		for name, list := range map[string]func(p ledger.Page) ([]*ledger.Transaction, error){
-			"statement": func(p ledger.Page) ([]*ledger.Transaction, error) { return l.history.Statement(longAccount, f, p) },
-			"transactions": func(p ledger.Page) ([]*ledger.Transaction, error) {
+	from := l.now - pix.Millis(n)*10_000 + 1
+	for _, f := range []layout.Filter{{}, {From: from, Until: l.now + 1}} {
+		for name, list := range map[string]func(p layout.Page) ([]*ledger.Transaction, error){
+			"statement": func(p layout.Page) ([]*ledger.Transaction, error) { return l.history.Statement(longAccount, f, p) },
+			"transactions": func(p layout.Page) ([]*ledger.Transaction, error) {
 				return l.history.Transactions(longAccount, "", f, p)
 			},
 		} {
 			page := func(number int) func() {
 				return func() {
-					if all, err := list(ledger.Page{Number: number, Size: size}); err != nil || len(all) != size {
+					if all, err := list(layout.Page{Number: number, Size: size}); err != nil || len(all) != size {
 						b.Fatal(len(all), err)
 					}
 				}
@@ -160,7 +162,7 @@ func (l *long) deep(b *testing.B, n int) {
 
 // filtered measures a filter that selects nothing, so that every row of the index is read.
 func (l *long) filtered(b *testing.B, n int) {
-	f, p := ledger.Filter{Type: ledger.FilterInternal}, ledger.Page{Number: 1, Size: 20}
+	f, p := layout.Filter{Type: layout.FilterInternal}, layout.Page{Number: 1, Size: 20}
 	statement, transactions := medians(5,
 		func() { l.nothing(b)(l.history.Statement(longAccount, f, p)) },
 		func() { l.nothing(b)(l.history.Transactions(longAccount, "", f, p)) })

@@ -8,27 +8,28 @@ import (
 	"testing"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 	"pixd/actors/scheme/sim"
 	"pixd/cmd/engine"
 )
 
 // received makes n customers' payments of 1.00 BRL, in turn to each of the engine's accounts,
 // and returns their end-to-end ids; payment i goes to the account i modulo their number.
-func received(s *engine.Served, accounts []ledger.AccountID, n int) []string {
+func received(s *engine.Served, accounts []pix.AccountID, n int) []string {
 	ctx, cancel := context.WithCancel(context.Background())
 	keys := make([]string, len(accounts))
 	for i, id := range accounts {
 		a, _ := s.Registry.Account(id)
 		keys[i] = a.PixKeys[0]
-		if err := s.Sim.RegisterKey(ctx, ledger.Key{Type: ledger.KeyEVP, Value: keys[i]}, id); err != nil {
+		if err := s.Sim.RegisterKey(ctx, pix.Key{Type: pix.KeyEVP, Value: keys[i]}, id); err != nil {
 			panic(err)
 		}
 	}
 	ids := make([]string, n)
-	now := ledger.Millis(time.Now().UnixMilli())
+	now := pix.Millis(time.Now().UnixMilli())
 	inParallel(n, func(i int) {
-		ids[i] = ledger.EndToEnd("99999003", now, fmt.Sprintf("%011d", i))
+		ids[i] = pix.EndToEnd("99999003", now, fmt.Sprintf("%011d", i))
 		p := sim.Payment{Key: keys[i%len(keys)], Amount: 10_000, EndToEnd: ids[i]}
 		if _, _, err := s.Sim.Pay(ctx, p); err != nil {
 			panic(err)
@@ -234,7 +235,7 @@ func movements(s *engine.Served, n int) (ids []string) {
 }
 
 func countCases(s *engine.Served) (n int) {
-	lo, hi := ledger.AllCases()
+	lo, hi := layout.AllCases()
 	if err := s.Store.Scan(lo, hi, func(_, _ []byte) (bool, error) { n++; return true, nil }); err != nil {
 		panic(err)
 	}
@@ -252,19 +253,19 @@ func lateness(s *engine.Served) time.Duration {
 	for countCases(s) == before {
 		time.Sleep(time.Millisecond)
 	}
-	lo, hi := ledger.AllCases()
+	lo, hi := layout.AllCases()
 	for {
-		var row ledger.CaseIDRow
+		var row layout.CaseIDRow
 		err := s.Store.ScanBack(lo, hi, func(_, v []byte) (bool, error) {
 			var err error
-			row, err = ledger.DecodeCaseIDRow(v)
+			row, err = layout.DecodeCaseIDRow(v)
 			return false, err
 		})
 		if err != nil {
 			panic(err)
 		}
-		if row.Status == ledger.CaseClosed {
-			k, err := s.History.Cases(row.Account, ledger.CaseClosed, 1, 1)
+		if row.Status == pix.CaseClosed {
+			k, err := s.History.Cases(row.Account, pix.CaseClosed, 1, 1)
 			if err != nil {
 				panic(err)
 			}

@@ -21,6 +21,7 @@ import (
 	"github.com/google/uuid"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/cmd/engine"
 )
@@ -163,7 +164,7 @@ func makeAccount(s *engine.Served) Credentials {
 	id, evp, secret := engine.NewAccountID(), uuid.NewString(), "sk_"+rand.Text()
 	settings := ledger.DefaultSettings()
 	settings.Name, settings.Document = "Bench", "12345678909"
-	if _, err := s.Registry.RegisterAccount(id, true, settings, ledger.Key{Type: ledger.KeyEVP, Value: evp}); err != nil {
+	if _, err := s.Registry.RegisterAccount(id, true, settings, pix.Key{Type: pix.KeyEVP, Value: evp}); err != nil {
 		panic(err)
 	}
 	key := registry.APIKey{
@@ -173,7 +174,7 @@ func makeAccount(s *engine.Served) Credentials {
 	if _, err := s.Registry.MakeAPIKey(key); err != nil {
 		panic(err)
 	}
-	if _, err := s.Accounts.Do(id, ledger.Credit{Kind: ledger.TxTED, Amount: ledger.MaxAmount}); err != nil {
+	if _, err := s.Accounts.Do(id, ledger.Credit{Kind: pix.TxTED, Amount: pix.MaxAmount}); err != nil {
 		panic(err)
 	}
 	return Credentials{key.ClientID, secret}

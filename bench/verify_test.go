@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/cmd/engine"
 )
 
@@ -116,25 +117,25 @@ func fillJournal(b *testing.B, dir string, n int) {
 	fmt.Printf("Verify                 %d records written in %v\n", n, time.Since(began).Round(time.Second))
 }
 
-func openAccounts(e *engine.Engine, n int) []ledger.AccountID {
-	ids := make([]ledger.AccountID, n)
+func openAccounts(e *engine.Engine, n int) []pix.AccountID {
+	ids := make([]pix.AccountID, n)
 	for i := range ids {
 		ids[i] = engine.NewAccountID()
 		s := ledger.DefaultSettings()
 		s.Name, s.Document = "Loja", "12345678909"
-		key := ledger.Key{Type: ledger.KeyEVP, Value: fmt.Sprintf("%08x-0000-4000-8000-000000000000", i)}
+		key := pix.Key{Type: pix.KeyEVP, Value: fmt.Sprintf("%08x-0000-4000-8000-000000000000", i)}
 		if _, err := e.Registry.RegisterAccount(ids[i], true, s, key); err != nil {
 			panic(err)
 		}
-		if _, err := e.Accounts.Do(ids[i], ledger.Credit{Kind: ledger.TxTED, Amount: 1 << 50, Reference: "start"}); err != nil {
+		if _, err := e.Accounts.Do(ids[i], ledger.Credit{Kind: pix.TxTED, Amount: 1 << 50, Reference: "start"}); err != nil {
 			panic(err)
 		}
 	}
 	return ids
 }
 
-func payOne(e *engine.Engine, id ledger.AccountID, i int) {
-	pay := ledger.RequestPayout{Amount: 100, Key: ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("k%d@example.com", i)}}
+func payOne(e *engine.Engine, id pix.AccountID, i int) {
+	pay := ledger.RequestPayout{Amount: 100, Key: pix.Key{Type: pix.KeyEmail, Value: fmt.Sprintf("k%d@example.com", i)}}
 	if i%2 == 0 {
 		pay.ExternalID = fmt.Sprintf("order-%d", i)
 		pay.Claim = &ledger.Claim{}

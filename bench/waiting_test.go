@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme/sim"
 	"pixd/cmd/engine"
 )
@@ -30,9 +32,9 @@ func fillQueue(s *engine.Served, n int) {
 		wait.Go(func() {
 			for i := worker; i < n; i += 1024 {
 				a, err := s.Accounts.Do(ids[i%len(ids)], ledger.RequestPayout{
-					Amount: 100, Key: ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("k%d@example.com", i)},
+					Amount: 100, Key: pix.Key{Type: pix.KeyEmail, Value: fmt.Sprintf("k%d@example.com", i)},
 				})
-				if err != nil || a.Refusal != nil || a.Tx.Status != ledger.StatusQueued {
+				if err != nil || a.Refusal != nil || a.Tx.Status != pix.StatusQueued {
 					panic(fmt.Sprint(a.Refusal, err))
 				}
 			}
@@ -42,7 +44,7 @@ func fillQueue(s *engine.Served, n int) {
 }
 
 func countQueued(s *engine.Served) (n int) {
-	for _, r := range ledger.QueueRanges() {
+	for _, r := range layout.QueueRanges() {
 		if err := s.Store.Scan(r[0], r[1], func(_, _ []byte) (bool, error) { n++; return true, nil }); err != nil {
 			panic(err)
 		}

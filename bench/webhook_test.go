@@ -17,6 +17,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme/sim"
 	"pixd/cmd/engine"
 )
@@ -87,7 +88,7 @@ func playReceiver() {
 // until, to received payments.
 func subscribe(s *engine.Served, from, until int, url string) {
 	accounts, _ := s.Registry.Accounts(0, 1<<20)
-	c := ledger.Subscribe{URL: url, Events: ledger.EventMask(0).With(ledger.EventReceived), Secret: make([]byte, 32)}
+	c := ledger.Subscribe{URL: url, Events: pix.EventMask(0).With(pix.EventReceived), Secret: make([]byte, 32)}
 	for _, a := range accounts[from:until] {
 		if got, err := s.Accounts.Do(a, c); err != nil || got.Refusal != nil {
 			panic(fmt.Sprint(got.Refusal, err))
@@ -104,17 +105,17 @@ func payMany(s *engine.Served, from, until, n, perSecond, round int) time.Durati
 	for i, id := range accounts {
 		a, _ := s.Registry.Account(id)
 		keys[i] = a.PixKeys[0]
-		if err := s.Sim.RegisterKey(context.Background(), ledger.Key{Type: ledger.KeyEVP, Value: keys[i]}, id); err != nil {
+		if err := s.Sim.RegisterKey(context.Background(), pix.Key{Type: pix.KeyEVP, Value: keys[i]}, id); err != nil {
 			panic(err)
 		}
 	}
-	now := ledger.Millis(time.Now().UnixMilli())
+	now := pix.Millis(time.Now().UnixMilli())
 	begun := time.Now()
 	inParallel(n, func(i int) {
 		if perSecond > 0 {
 			time.Sleep(time.Until(begun.Add(time.Duration(i) * time.Second / time.Duration(perSecond))))
 		}
-		p := sim.Payment{Key: keys[i%len(keys)], Amount: 10_000, EndToEnd: ledger.EndToEnd("99999003", now, fmt.Sprintf("%02d%09d", round, i))}
+		p := sim.Payment{Key: keys[i%len(keys)], Amount: 10_000, EndToEnd: pix.EndToEnd("99999003", now, fmt.Sprintf("%02d%09d", round, i))}
 		if _, _, err := s.Sim.Pay(context.Background(), p); err != nil {
 			panic(err)
 		}

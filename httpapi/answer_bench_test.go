@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // settledPayout is a payout with every field that an item shows of a settled one.
 func settledPayout() ledger.Transaction {
-	t := payout(ledger.StatusSettled)
+	t := payout(pix.StatusSettled)
 	t.BookedAt = testNow + 200
 	return t
 }
@@ -43,11 +44,11 @@ func BenchmarkCells(b *testing.B) {
 // BenchmarkEvent measures the body of the webhook about a payment that arrived.
 func BenchmarkEvent(b *testing.B) {
 	t := ledger.Transaction{
-		ID: itemID, Kind: ledger.TxReceipt, Status: ledger.StatusCompleted, Amount: 250_000, EndToEnd: e2e, CreatedAt: testNow, BookedAt: testNow,
-		Counterparty: ledger.Party{Name: "Zé", Document: "12345678909", ISPB: "60701190"}, Receipt: ledger.ReceiptPart{Key: testEVP}, Ordinal: 1, Booking: 1,
+		ID: itemID, Kind: pix.TxReceipt, Status: pix.StatusCompleted, Amount: 250_000, EndToEnd: e2e, CreatedAt: testNow, BookedAt: testNow,
+		Counterparty: pix.Party{Name: "Zé", Document: "12345678909", ISPB: "60701190"}, Receipt: ledger.ReceiptPart{Key: testEVP}, Ordinal: 1, Booking: 1,
 	}
 	r := ledger.Record{Account: merchant, Seq: 5, Time: testNow, Kind: ledger.PaymentReceived}
-	r.Tx, r.Events, r.Totals.Events = &t, []ledger.EventKind{ledger.EventReceived}, 1
+	r.Tx, r.Events, r.Totals.Events = &t, []pix.EventKind{pix.EventReceived}, 1
 	want := Event(r.Event(0), nil)
 	b.SetBytes(int64(len(want)))
 	b.ReportAllocs()
@@ -61,7 +62,7 @@ func BenchmarkEvent(b *testing.B) {
 // BenchmarkRender measures the answer to a payout, which the engine stores under its
 // idempotency key.
 func BenchmarkRender(b *testing.B) {
-	t := payout(ledger.StatusAccepted)
+	t := payout(pix.StatusAccepted)
 	a := ledger.Answer{Tx: &t}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -9,51 +9,53 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/fair"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 )
 
 // Engine carries out commands on accounts. Whatever it answers is durable. Its errors are
 // those of package ledger, such as ErrBusy.
 type Engine interface {
-	Do(ledger.AccountID, ledger.Command) (ledger.Answer, error)
+	Do(pix.AccountID, ledger.Command) (ledger.Answer, error)
 }
 
 // History looks transactions and special-return cases up.
 type History interface {
 	// Transaction returns the account's transaction that has this id or transaction_id. It
 	// returns nil if the account has no such transaction, even if another account has one.
-	Transaction(a ledger.AccountID, id string) (*ledger.Transaction, error)
+	Transaction(a pix.AccountID, id string) (*ledger.Transaction, error)
 	// Tag, EndToEnd and Reference find a transaction by its transaction_id, its end-to-end id
 	// or the merchant's external id; nil as Transaction.
-	Tag(a ledger.AccountID, tag string) (*ledger.Transaction, error)
-	EndToEnd(a ledger.AccountID, id string) (*ledger.Transaction, error)
-	Reference(a ledger.AccountID, external string) (*ledger.Transaction, error)
+	Tag(a pix.AccountID, tag string) (*ledger.Transaction, error)
+	EndToEnd(a pix.AccountID, id string) (*ledger.Transaction, error)
+	Reference(a pix.AccountID, external string) (*ledger.Transaction, error)
 	// Statement and Transactions return one page of a list. ledger.ErrTooLong: reading it
 	// takes too long.
-	Statement(a ledger.AccountID, f ledger.Filter, p ledger.Page) ([]*ledger.Transaction, error)
-	Transactions(a ledger.AccountID, external string, f ledger.Filter, p ledger.Page) ([]*ledger.Transaction, error)
+	Statement(a pix.AccountID, f layout.Filter, p layout.Page) ([]*ledger.Transaction, error)
+	Transactions(a pix.AccountID, external string, f layout.Filter, p layout.Page) ([]*ledger.Transaction, error)
 	// Case returns the account's special-return case that has this id; nil as Transaction.
-	Case(a ledger.AccountID, id string) (*ledger.Case, error)
+	Case(a pix.AccountID, id string) (*ledger.Case, error)
 	// Cases returns one page of the account's special-return cases, the newest first; only
 	// those in the status, if it is not 0. page counts from 1.
-	Cases(a ledger.AccountID, status ledger.CaseStatus, page, perPage int) ([]*ledger.Case, error)
+	Cases(a pix.AccountID, status pix.CaseStatus, page, perPage int) ([]*ledger.Case, error)
 	// Subscriptions returns those of the account's webhook subscriptions that have these numbers,
 	// in their order, without those that are removed.
-	Subscriptions(a ledger.AccountID, numbers []uint32) ([]*ledger.Subscription, error)
+	Subscriptions(a pix.AccountID, numbers []uint32) ([]*ledger.Subscription, error)
 	// Deliveries returns one page of a subscription's deliveries in a state.
-	Deliveries(t ledger.Target, state ledger.DeliveryState, p ledger.Page) ([]ledger.DeliveryItem, error)
+	Deliveries(t layout.Target, state layout.DeliveryState, p layout.Page) ([]ledger.DeliveryItem, error)
 }
 
 // Webhooks checks URLs, and puts deliveries back in line.
 type Webhooks interface {
 	// Check returns an error, whose text is for the merchant, where the account may not have
 	// the URL called. ledger.ErrBusy: this cannot be found out for now.
-	Check(ctx context.Context, id ledger.AccountID, url string) error
+	Check(ctx context.Context, id pix.AccountID, url string) error
 	// Retry puts a delivery back in line. ledger.ErrNoDelivery: the subscription never got the
 	// event, or it is long over. ledger.ErrSubscriptionEnded: the subscription gets nothing any
 	// more.
-	Retry(t ledger.Target, event ledger.EventID) error
+	Retry(t layout.Target, event pix.EventID) error
 }
 
 // Options are the parts and settings that the merchant API is made of.
@@ -67,7 +69,7 @@ type Options struct {
 	Banks          Banks  // names of other institutions, beside the built-in ones
 	Renderer       Renderer
 	TrustedProxies []netip.Prefix
-	Receipts       *fair.Pool[ledger.AccountID] // places in which PDFs are drawn, of NewReceiptPlaces; nil: New makes them
+	Receipts       *fair.Pool[pix.AccountID] // places in which PDFs are drawn, of NewReceiptPlaces; nil: New makes them
 
 	RateLimit       int // largest number of requests of one address in a minute; 0: no limit
 	FailedAuthLimit int // largest number of failed credentials of one address in a minute; 0: no limit
@@ -82,9 +84,9 @@ type Options struct {
 	// Turned is called for each request that is refused for Busy; may be nil.
 	Turned func()
 	// Modest tells whether an account has fewer requests in work than its equal share.
-	Modest func(ledger.AccountID) bool
+	Modest func(pix.AccountID) bool
 
-	Now func() ledger.Millis
+	Now func() pix.Millis
 	Log *slog.Logger
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestReadBanks reads lists in the forms that the central bank publishes.
@@ -47,7 +48,7 @@ func TestBankNames(t *testing.T) {
 			t.Errorf("%s: %q, want %q", ispb, got, want)
 		}
 	}
-	paid := &ledger.Transaction{ID: itemID, Kind: ledger.TxReceipt, Status: ledger.StatusCompleted, Counterparty: ledger.Party{ISPB: "12345678"}}
+	paid := &ledger.Transaction{ID: itemID, Kind: pix.TxReceipt, Status: pix.StatusCompleted, Counterparty: pix.Party{ISPB: "12345678"}}
 	if got := string(Item(paid, b)); !strings.Contains(got, `"payer_ispb":"12345678","payer_bank_name":"Banco Um"`) {
 		t.Error(got)
 	}

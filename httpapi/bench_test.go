@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // BenchmarkRequest measures the API's own cost of a request, in front of an engine that
@@ -17,8 +18,8 @@ func BenchmarkRequest(b *testing.B) {
 	o := f.options()
 	o.RateLimit = 1 << 31
 	f.handler = New(o)
-	tx := payout(ledger.StatusAccepted)
-	charge := ledger.Transaction{ID: itemID, Kind: ledger.TxCharge, Amount: 1000, Charge: ledger.ChargePart{Key: ledger.Key{Value: testEVP}, MerchantName: "Ana", MerchantCity: "Rio"}}
+	tx := payout(pix.StatusAccepted)
+	charge := ledger.Transaction{ID: itemID, Kind: pix.TxCharge, Amount: 1000, Charge: ledger.ChargePart{Key: pix.Key{Value: testEVP}, MerchantName: "Ana", MerchantCity: "Rio"}}
 	for name, v := range map[string]struct {
 		method, path, body string
 		answer             ledger.Answer

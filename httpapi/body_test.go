@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // FuzzFields checks that fields finds the same fields, with the same values, as the standard
@@ -68,7 +69,7 @@ func exactly(b []byte, v any) error {
 
 // amounts maps values of the field amount to the amount in base units; 0 means that the value
 // is refused.
-var amounts = map[string]ledger.Amount{
+var amounts = map[string]pix.Amount{
 	"1": 100, "1000": 100_000, "999999999999": 99_999_999_999_900,
 	"0": 0, "-0": 0, "-1": 0, "1000000000000": 0, "100.0": 0, "1e2": 0, "1E0": 0, "0.5": 0, `"100"`: 0, "null": 0,
 	"true": 0, "{}": 0, "[]": 0, "[100]": 0, "9223372036854775807": 0, "9223372036854775808": 0, "18446744073709551617": 0,
@@ -77,7 +78,7 @@ var amounts = map[string]ledger.Amount{
 
 func TestAmounts(t *testing.T) {
 	f := newFixture(t)
-	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout}}
 	for text, want := range amounts {
 		f.engine.command = nil
 		g := f.send(sent{path: cashOut, body: `{"amount":` + text + `,"pix_key":"a@b.com"}`})
@@ -104,23 +105,23 @@ func TestAmounts(t *testing.T) {
 // that a field with the value null counts as absent.
 func TestCommands(t *testing.T) {
 	f := newFixture(t)
-	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout}}
 	f.send(sent{path: cashOut, body: `{"amount":7,"Amount":1,"description":"caf\u00e9","end_to_end_id":"` + e2e + `","external_id":" o-1 ","pix_key":"11987654321","pix_key_type":"phone","purpose":"rent","recipient_document":"123.456.789-09","recipient_ispb":"60701190","unknown":{"a":[1]}}`})
 	want := ledger.RequestPayout{
-		Amount: 700, Key: ledger.Key{Type: ledger.KeyPhone, Value: "+5511987654321"}, Description: "café", ExternalID: "o-1",
+		Amount: 700, Key: pix.Key{Type: pix.KeyPhone, Value: "+5511987654321"}, Description: "café", ExternalID: "o-1",
 		RecipientISPB: "60701190", EndToEnd: e2e, Purpose: "rent", GivenDocument: "12345678909",
 	}
 	if f.engine.command != ledger.Command(want) {
 		t.Errorf("got %+v", f.engine.command)
 	}
 	f.send(sent{path: cashOut, body: `{"amount":7,"description":null,"end_to_end_id":null,"external_id":12,"pix_key":"` + testEVP + `","pix_key_type":null,"purpose":null,"recipient_document":5,"recipient_ispb":null}`})
-	want = ledger.RequestPayout{Amount: 700, Key: ledger.Key{Type: ledger.KeyEVP, Value: testEVP}}
+	want = ledger.RequestPayout{Amount: 700, Key: pix.Key{Type: pix.KeyEVP, Value: testEVP}}
 	if f.engine.command != ledger.Command(want) {
 		t.Errorf("got %+v", f.engine.command)
 	}
-	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxCharge, Amount: 700, Charge: ledger.ChargePart{Key: ledger.Key{Value: testEVP}}}}
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxCharge, Amount: 700, Charge: ledger.ChargePart{Key: pix.Key{Value: testEVP}}}}
 	f.send(sent{path: cashIn, body: `{"amount":7,"description":"x","external_id":"a b"}`})
-	if f.engine.command != ledger.Command(ledger.CreateCharge{Amount: 700, Description: "x", Key: ledger.Key{Type: ledger.KeyEVP, Value: testEVP}}) {
+	if f.engine.command != ledger.Command(ledger.CreateCharge{Amount: 700, Description: "x", Key: pix.Key{Type: pix.KeyEVP, Value: testEVP}}) {
 		t.Errorf("got %+v", f.engine.command)
 	}
 }

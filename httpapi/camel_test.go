@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestCamelTurnsBack checks that each key of an answer in camelCase turns into its original
@@ -57,9 +58,9 @@ func underscored(t *testing.T, body string) (found []string) {
 // the request asks for camelCase, and is otherwise the same as without.
 func TestCamelAnswers(t *testing.T) {
 	f := newFixture(t)
-	p, queued, pending := payout(ledger.StatusAccepted), payout(ledger.StatusQueued), payout(ledger.StatusPending)
-	charge := ledger.Transaction{ID: itemID, Kind: ledger.TxCharge, Amount: 1000, Charge: ledger.ChargePart{Key: ledger.Key{Value: testEVP}, MerchantName: "Ana", MerchantCity: "Rio"}}
-	done := payout(ledger.StatusSettled)
+	p, queued, pending := payout(pix.StatusAccepted), payout(pix.StatusQueued), payout(pix.StatusPending)
+	charge := ledger.Transaction{ID: itemID, Kind: pix.TxCharge, Amount: 1000, Charge: ledger.ChargePart{Key: pix.Key{Value: testEVP}, MerchantName: "Ana", MerchantCity: "Rio"}}
+	done := payout(pix.StatusSettled)
 	f.history = fakeHistory{"tx": &p, "done": &done}
 	f.handler = New(f.options())
 	refused := func(r ledger.Refusal) ledger.Answer { return ledger.Answer{Refusal: &r} }
@@ -148,7 +149,7 @@ func turnedBack(t *testing.T, body string) string {
 // records in which case the answer was given.
 func TestCamelRequests(t *testing.T) {
 	f := newFixture(t)
-	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout}}
 	f.send(sent{path: cashOut, body: `{"amount":7,"description":"x","end_to_end_id":"` + e2e + `","external_id":"o","pix_key":"11987654321","pix_key_type":"phone","purpose":"rent","recipient_document":"12345678909","recipient_ispb":"60701190"}`})
 	want := f.engine.command
 	camel := `{"amount":7,"description":"x","endToEndId":"` + e2e + `","externalId":"o","pixKey":"11987654321","pix_key_type":"phone","purpose":"rent","recipientDocument":"12345678909","recipientIspb":"60701190"}`

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // Columns returns the names of the columns of Cells, in the same order.
@@ -35,7 +36,7 @@ func Cells(t *ledger.Transaction, banks Banks) []string {
 	}
 }
 
-func instantCell(at ledger.Millis) string {
+func instantCell(at pix.Millis) string {
 	if at == 0 {
 		return ""
 	}
@@ -43,8 +44,8 @@ func instantCell(at ledger.Millis) string {
 }
 
 // brl returns an amount in BRL with two decimals, or with four if it has parts of a centavo.
-func brl(a ledger.Amount) string {
-	const units = 100 * ledger.UnitsPerCentavo // in 1.00 BRL
+func brl(a pix.Amount) string {
+	const units = 100 * pix.UnitsPerCentavo // in 1.00 BRL
 	sign, n := "", uint64(a)
 	if a < 0 {
 		sign, n = "-", -n

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestTextCells checks which texts are kept as they are and which get a quote, because a
@@ -27,7 +28,7 @@ func TestTextCells(t *testing.T) {
 }
 
 func TestBRL(t *testing.T) {
-	for a, want := range map[ledger.Amount]string{
+	for a, want := range map[pix.Amount]string{
 		0: "0.00", 1: "0.0001", -1: "-0.0001", 100: "0.01", 10_000: "1.00", -250_000: "-25.00", 123_456_789_012: "12345678.9012",
 		1 << 62: "461168601842738.7904", -1 << 63: "-922337203685477.5808", 9_900: "0.99", -5_050: "-0.5050",
 	} {
@@ -39,22 +40,22 @@ func TestBRL(t *testing.T) {
 
 // TestCells checks the cells of movements of several kinds.
 func TestCells(t *testing.T) {
-	const at = ledger.Millis(1_790_000_000_000)
+	const at = pix.Millis(1_790_000_000_000)
 	payout := ledger.Transaction{
-		ID: ledger.TxID{1}, Kind: ledger.TxPayout, Status: ledger.StatusSettled, Amount: 250_000, Fee: 101, CreatedAt: at, BookedAt: at + 1,
-		Counterparty: ledger.Party{Name: "=Ana", Document: "12345678909", ISPB: "00000000"}, Description: "-x", ExternalID: "-1", EndToEnd: "E1",
-		Payout: ledger.PayoutPart{Key: ledger.Key{Type: ledger.KeyPhone, Value: "+5511987654321"}},
+		ID: pix.TxID{1}, Kind: pix.TxPayout, Status: pix.StatusSettled, Amount: 250_000, Fee: 101, CreatedAt: at, BookedAt: at + 1,
+		Counterparty: pix.Party{Name: "=Ana", Document: "12345678909", ISPB: "00000000"}, Description: "-x", ExternalID: "-1", EndToEnd: "E1",
+		Payout: ledger.PayoutPart{Key: pix.Key{Type: pix.KeyPhone, Value: "+5511987654321"}},
 	}
 	late, rejected := payout, payout
 	late.Transfer.LateAt = at + 2
-	rejected.Status, rejected.ReasonCode = ledger.StatusRejected, "AC03"
+	rejected.Status, rejected.ReasonCode = pix.StatusRejected, "AC03"
 	refund := ledger.Transaction{
-		ID: ledger.TxID{2}, Kind: ledger.TxRefund, Status: ledger.StatusFailed, Amount: 100, CreatedAt: at, BookedAt: at,
-		Refund: ledger.RefundPart{Original: ledger.TxID{3}, OriginalEndToEnd: "E3"}, ReasonCode: "DT05",
+		ID: pix.TxID{2}, Kind: pix.TxRefund, Status: pix.StatusFailed, Amount: 100, CreatedAt: at, BookedAt: at,
+		Refund: ledger.RefundPart{Original: pix.TxID{3}, OriginalEndToEnd: "E3"}, ReasonCode: "DT05",
 	}
 	receipt := ledger.Transaction{
-		ID: ledger.TxID{4}, Kind: ledger.TxReceipt, Status: ledger.StatusCompleted, Amount: 1, Fee: 3, CreatedAt: at, BookedAt: at,
-		Counterparty: ledger.Party{Name: "Rui", Document: "12345678909", ISPB: "77777777"},
+		ID: pix.TxID{4}, Kind: pix.TxReceipt, Status: pix.StatusCompleted, Amount: 1, Fee: 3, CreatedAt: at, BookedAt: at,
+		Counterparty: pix.Party{Name: "Rui", Document: "12345678909", ISPB: "77777777"},
 	}
 	banks := Banks{"00000000": "Banco;=1", "77777777": "Banco 7"}
 	for _, c := range []struct {
@@ -69,7 +70,7 @@ func TestCells(t *testing.T) {
 		}},
 		{&late, map[string]string{"booked_at": "2026-09-21T14:13:20.001Z", "completed_at": "2026-09-21T14:13:20.002Z", "movement_brl": "-25.0101"}},
 		{&rejected, map[string]string{"status": "rejected", "completed_at": "", "movement_brl": "0.00", "net_brl": "25.0101", "reason_code": "AC03"}},
-		{&refund, map[string]string{"original_transaction_id": ledger.TxID{3}.Public(ledger.TxReceipt), "original_end_to_end_id": "E3", "status": "failed", "movement_brl": "0.00", "reason_code": "DT05"}},
+		{&refund, map[string]string{"original_transaction_id": pix.TxID{3}.Public(pix.TxReceipt), "original_end_to_end_id": "E3", "status": "failed", "movement_brl": "0.00", "reason_code": "DT05"}},
 		{&receipt, map[string]string{"direction": "inbound", "status": "completed", "amount_brl": "0.0001", "net_brl": "-0.0002", "movement_brl": "-0.0002", "counterparty_document": "12345678909", "counterparty_bank": "Banco 7", "recipient_key": ""}},
 	} {
 		got := Cells(c.of, banks)

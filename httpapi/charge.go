@@ -4,6 +4,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme/brcode"
 )
 
@@ -21,7 +22,7 @@ func createCharge(c *call) {
 			externalID = readText(value)
 		}
 	})
-	amount, ok := ledger.FromCentavos(centavos)
+	amount, ok := pix.FromCentavos(centavos)
 	if !ok {
 		c.malformed(&ledger.Refusal{
 			Code: ledger.RefuseAmount, Field: "amount",
@@ -36,20 +37,20 @@ func createCharge(c *call) {
 		return
 	}
 	c.do(ledger.CreateCharge{
-		Amount: amount, Description: description.Value, ExternalID: ledger.CleanExternalID(externalID.Value),
+		Amount: amount, Description: description.Value, ExternalID: pix.CleanExternalID(externalID.Value),
 		Key: c.ownKey(), Claim: c.claimed(),
 	}, refuseOther)
 }
 
 // ownKey returns the account's first PIX key, which names the account in QR codes, or the
 // zero Key if the account has none.
-func (c *call) ownKey() ledger.Key {
+func (c *call) ownKey() pix.Key {
 	for _, name := range c.account.PixKeys {
 		if k, ok := c.Registry.PixKey(name); ok && k.Account == c.account.ID { // else it was removed since the account was read
-			return ledger.Key{Type: k.Type, Value: k.Key}
+			return pix.Key{Type: k.Type, Value: k.Key}
 		}
 	}
-	return ledger.Key{}
+	return pix.Key{}
 }
 
 // renderCharge writes the answer to a charge. The same charge always gives the same bytes.
@@ -77,6 +78,6 @@ func renderCharge(t *ledger.Transaction, camel bool) (int, []byte) {
 func chargeCode(t *ledger.Transaction) (string, error) {
 	return brcode.Static{
 		Key: t.Charge.Key.Value, Description: t.Description, Name: t.Charge.MerchantName, City: t.Charge.MerchantCity,
-		TxID: t.Public(), AmountCentavos: int64(t.Amount / ledger.UnitsPerCentavo),
+		TxID: t.Public(), AmountCentavos: int64(t.Amount / pix.UnitsPerCentavo),
 	}.Text()
 }

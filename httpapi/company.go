@@ -3,11 +3,11 @@ package httpapi
 import (
 	"sync/atomic"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // companyLasts is how long, in ms, an account counts as not alone after a request of another one.
-const companyLasts = ledger.Millis(1000)
+const companyLasts = pix.Millis(1000)
 
 // company tells whether requests of more than one account have come in of late. Where requests
 // all are one account's, noting one costs a load; each that is another's costs two stores and a
@@ -18,7 +18,7 @@ type company struct {
 }
 
 // hear notes a request of an account.
-func (c *company) hear(a ledger.AccountID, now func() ledger.Millis) {
+func (c *company) hear(a pix.AccountID, now func() pix.Millis) {
 	if c.account.Load() == uint64(a) {
 		return
 	}
@@ -28,6 +28,6 @@ func (c *company) hear(a ledger.AccountID, now func() ledger.Millis) {
 }
 
 // near tells whether two accounts have taken turns within companyLasts.
-func (c *company) near(now ledger.Millis) bool {
-	return now-ledger.Millis(c.changed.Load()) < companyLasts
+func (c *company) near(now pix.Millis) bool {
+	return now-pix.Millis(c.changed.Load()) < companyLasts
 }

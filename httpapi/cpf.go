@@ -6,6 +6,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // validateCPF is POST /cpf/validate. It changes nothing. Its answer is kept under an
@@ -51,7 +52,7 @@ func renderCPF(given string, camel bool) []byte {
 	}, bare)
 	o := opened(camel, 64)
 	o.flag("worked", true)
-	o.flag("valid", ledger.ValidCPF(bare))
+	o.flag("valid", pix.ValidCPF(bare))
 	o.text("cpf", digits)
 	return o.closed()
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
 )
 
@@ -225,8 +226,8 @@ func (c *call) failed(err error) {
 		unavailable(c.ctx, ledger.ErrWaited.Error())
 	case errors.Is(err, ledger.ErrQuarantined):
 		unavailable(c.ctx, ledger.ErrQuarantined.Error())
-	case errors.Is(err, ledger.ErrTooLong):
-		unavailable(c.ctx, ledger.ErrTooLong.Error())
+	case errors.Is(err, layout.ErrTooLong):
+		unavailable(c.ctx, layout.ErrTooLong.Error())
 	case errors.Is(err, ledger.ErrUnknown):
 		c.unauthorized(invalidCredentials)
 	default:

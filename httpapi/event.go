@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // Event returns the body of a webhook as JSON, with keys in snake_case: id, type, created_at,
@@ -32,7 +33,7 @@ func Event(e ledger.Event, banks Banks) []byte {
 // announced returns the transaction as its events show it: a queued payout always has a
 // reason code, the one of the directory limit that it waits for.
 func announced(t *ledger.Transaction) *ledger.Transaction {
-	if t.Status != ledger.StatusQueued || t.ReasonCode != "" {
+	if t.Status != pix.StatusQueued || t.ReasonCode != "" {
 		return t
 	}
 	queued := *t
@@ -42,18 +43,18 @@ func announced(t *ledger.Transaction) *ledger.Transaction {
 
 // added writes the members that an event of the kind has beside those of the transaction's
 // item.
-func (o *object) added(kind ledger.EventKind, r *ledger.Record, t *ledger.Transaction) {
+func (o *object) added(kind pix.EventKind, r *ledger.Record, t *ledger.Transaction) {
 	switch kind {
-	case ledger.EventPayoutQueued, ledger.EventPayoutFailed, ledger.EventPayoutRejected:
+	case pix.EventPayoutQueued, pix.EventPayoutFailed, pix.EventPayoutRejected:
 		o.text("reason_description", reasonText(t.ReasonCode))
-	case ledger.EventPayoutConfirmed:
+	case pix.EventPayoutConfirmed:
 		o.flag("after_void", r.Kind == ledger.PayoutSettledLate)
-	case ledger.EventReturnReceived:
+	case pix.EventReturnReceived:
 		o.text("reason_description", t.Description) // the ledger describes a return by its reason
 		o.givenBack(t.Amount, t.Return.Returned, t.Return.OriginalAmount)
-	case ledger.EventRefundCompleted:
+	case pix.EventRefundCompleted:
 		o.givenBack(t.Amount, r.Sums.Settled, r.Sums.Amount)
-	case ledger.EventRefundFailed:
+	case pix.EventRefundFailed:
 		o.text("reason_description", reasonText(t.ReasonCode))
 		o.givenBack(t.Amount, r.Sums.Settled, r.Sums.Amount)
 	}
@@ -62,7 +63,7 @@ func (o *object) added(kind ledger.EventKind, r *ledger.Record, t *ledger.Transa
 // givenBack writes how much of a payment went back: amount is that of one refund or return,
 // total the sum of all that were executed so far, original the amount of the payment. After
 // a late settlement more may have gone back than was paid; nothing is refundable then.
-func (o *object) givenBack(amount, total, original ledger.Amount) {
+func (o *object) givenBack(amount, total, original pix.Amount) {
 	o.number("total_refunded", int64(total))
 	o.number("remaining_refundable", int64(max(0, original-total)))
 	o.flag("is_partial", amount < original)

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // The members of an event, of a transaction's item, of a case, and of a payment that went
@@ -23,37 +25,37 @@ var (
 
 // kindsOfEvent shows every kind of event: how an account gets there, the members of data
 // beside those of the item, and the values of those that the contract names.
-var kindsOfEvent = map[ledger.EventKind]struct {
+var kindsOfEvent = map[pix.EventKind]struct {
 	story  func(*book)
 	extra  []string
 	values map[string]any
 }{
-	ledger.EventReceived: {story: func(b *book) { b.receive("") }, values: map[string]any{"status": "completed", "net_amount": 19993.0}},
-	ledger.EventChargePaid: {story: func(b *book) {
-		t := b.step(ledger.CreateCharge{Amount: 20_000, ExternalID: "c-1", Key: ledger.Key{Type: ledger.KeyEVP, Value: testEVP}}).Tx
+	pix.EventReceived: {story: func(b *book) { b.receive("") }, values: map[string]any{"status": "completed", "net_amount": 19993.0}},
+	pix.EventChargePaid: {story: func(b *book) {
+		t := b.step(ledger.CreateCharge{Amount: 20_000, ExternalID: "c-1", Key: pix.Key{Type: pix.KeyEVP, Value: testEVP}}).Tx
 		b.receive(t.Public())
 	}, values: map[string]any{"external_id": "c-1", "status": "completed"}},
-	ledger.EventCompleted: {story: func(b *book) { b.pay(isSettled) }, values: map[string]any{"status": "settled", "net_amount": 10050.0}},
-	ledger.EventPayoutConfirmed: {
+	pix.EventCompleted: {story: func(b *book) { b.pay(isSettled) }, values: map[string]any{"status": "settled", "net_amount": 10050.0}},
+	pix.EventPayoutConfirmed: {
 		story: func(b *book) { b.pay(isAccepted, isSettled) }, extra: []string{"after_void"},
 		values: map[string]any{"after_void": false, "status": "settled"},
 	},
-	ledger.EventPayoutRejected: {
+	pix.EventPayoutRejected: {
 		story: func(b *book) { b.pay(isAccepted, isRejected("AC03")) }, extra: []string{"reason_description"},
 		values: map[string]any{"reason_code": "AC03", "reason_description": "The recipient's branch or account does not exist or is invalid", "status": "rejected"},
 	},
-	ledger.EventPayoutFailed: {story: func(b *book) {
+	pix.EventPayoutFailed: {story: func(b *book) {
 		t := b.pay(isAccepted)
 		b.now += 31 * minute
 		b.step(ledger.ResolveTransfer{ID: t.ID, EndToEnd: t.EndToEnd, Result: ledger.TransferIsVoided})
 	}, extra: []string{"reason_description"}, values: map[string]any{
 		"reason_code": "orphan_force_voided", "reason_description": "The scheme reported no outcome in time, and the payment was voided", "status": "failed",
 	}},
-	ledger.EventPayoutQueued: {story: func(b *book) { b.pay(isLimited(ledger.RefuseRateLimited)) }, extra: []string{"reason_description"}, values: map[string]any{
+	pix.EventPayoutQueued: {story: func(b *book) { b.pay(isLimited(ledger.RefuseRateLimited)) }, extra: []string{"reason_description"}, values: map[string]any{
 		"reason_code": "DICT_CLIENT_RATE_LIMITED", "status": "pending",
 		"reason_description": "The directory's limit on key lookups for this client is reached: the payment is queued and retried automatically",
 	}},
-	ledger.EventReturnReceived: {story: func(b *book) {
+	pix.EventReturnReceived: {story: func(b *book) {
 		t := b.pay(isSettled)
 		b.back(t, "D6070119020260921132000000000001", 1_000, "SL02")
 		b.back(t, "D6070119020260921132000000000002", 3_000, "MD06")
@@ -61,16 +63,16 @@ var kindsOfEvent = map[ledger.EventKind]struct {
 		"total_refunded": 4000.0, "remaining_refundable": 6000.0, "is_partial": true, "reason_code": "MD06", "amount": 3000.0,
 		"reason_description": "Returned by agreement between the parties", "description": "Returned by agreement between the parties",
 	}},
-	ledger.EventPayoutReturned: {
+	pix.EventPayoutReturned: {
 		story:  func(b *book) { b.back(b.pay(isSettled), "D6070119020260921132000000000001", 1_000, "BE08") },
 		values: map[string]any{"returned_amount": 1000.0, "status": "settled", "direction": "outbound"},
 	},
-	ledger.EventRefundCompleted: {story: func(b *book) {
+	pix.EventRefundCompleted: {story: func(b *book) {
 		b.receive("")
 		b.refund(50, isSettled)
 		b.refund(40, isSettled)
 	}, extra: wentBack, values: map[string]any{"total_refunded": 9000.0, "remaining_refundable": 11000.0, "is_partial": true, "amount": 4000.0}},
-	ledger.EventRefundFailed: {story: func(b *book) {
+	pix.EventRefundFailed: {story: func(b *book) {
 		b.receive("")
 		b.refund(50, isSettled)
 		b.refund(40, isRejected("DT05"))
@@ -78,21 +80,21 @@ var kindsOfEvent = map[ledger.EventKind]struct {
 		"total_refunded": 5000.0, "remaining_refundable": 15000.0, "is_partial": true, "reason_code": "DT05",
 		"reason_description": "The deadline for the operation has passed", "status": "failed",
 	}},
-	ledger.EventRefundRequested: {story: func(b *book) {
+	pix.EventRefundRequested: {story: func(b *book) {
 		b.receive("")
 		b.step(ledger.OpenCase{Infraction: "inf-1", EndToEnd: evtPayer, Amount: 20_000, Situation: "SCAM"})
 	}, values: map[string]any{"status": "open", "held_amount": 20000.0}},
-	ledger.EventCaseClosed: {story: func(b *book) {
+	pix.EventCaseClosed: {story: func(b *book) {
 		b.receive("")
 		k := b.step(ledger.OpenCase{Infraction: "inf-1", EndToEnd: evtPayer, Amount: 20_000, Situation: "SCAM"}).Case
-		b.step(ledger.CloseCase{ID: k.ID, Result: ledger.Disagreed, Details: "not shown"})
+		b.step(ledger.CloseCase{ID: k.ID, Result: pix.Disagreed, Details: "not shown"})
 	}, values: map[string]any{"status": "closed", "analysis_result": "DISAGREED", "held_amount": 0.0}},
 }
 
 // TestEvent checks each kind of event, made by the ledger's own decisions: exactly the
 // members of the contract, their values, and every byte against a golden file.
 func TestEvent(t *testing.T) {
-	for _, kind := range ledger.EventKinds() {
+	for _, kind := range pix.EventKinds() {
 		t.Run(kind.String(), func(t *testing.T) {
 			v, there := kindsOfEvent[kind]
 			if !there {
@@ -135,12 +137,12 @@ func TestEventAfterVoid(t *testing.T) {
 	b.now += 31 * minute
 	b.step(ledger.ResolveTransfer{ID: p.ID, EndToEnd: p.EndToEnd, Result: ledger.TransferIsVoided})
 	b.step(ledger.ResolveTransfer{ID: p.ID, EndToEnd: p.EndToEnd, Result: ledger.TransferIsSettled})
-	_, data := eventMembers(t, Event(b.last(ledger.EventPayoutConfirmed), nil))
+	_, data := eventMembers(t, Event(b.last(pix.EventPayoutConfirmed), nil))
 	if data["after_void"] != true || data["status"] != "settled" || data["reason_code"] != nil {
 		t.Errorf("%v", data)
 	}
 	sameMembers(t, data, append(slices.Clone(ofItem), "after_void"))
-	_, data = eventMembers(t, Event(b.last(ledger.EventCompleted), nil))
+	_, data = eventMembers(t, Event(b.last(pix.EventCompleted), nil))
 	sameMembers(t, data, ofItem)
 }
 
@@ -152,7 +154,7 @@ func TestEventQueued(t *testing.T) {
 	} {
 		b := newBook(t)
 		b.pay(isLimited(code))
-		e := b.last(ledger.EventPayoutQueued)
+		e := b.last(pix.EventPayoutQueued)
 		with := Event(e, nil)
 		_, data := eventMembers(t, with)
 		if data["reason_code"] != want || data["failure_reason"] != want || data["reason_description"] != reasonTexts[want] {
@@ -170,7 +172,7 @@ func TestEventDuplicate(t *testing.T) {
 	b := newBook(t)
 	first := b.pay(isSettled)
 	b.pay(isAccepted, isRejected("DUPL"))
-	_, data := eventMembers(t, Event(b.last(ledger.EventPayoutRejected), nil))
+	_, data := eventMembers(t, Event(b.last(pix.EventPayoutRejected), nil))
 	if data["duplicate_of"] != first.Public() || data["reason_description"] != reasonTexts["DUPL"] {
 		t.Errorf("%v, first %s", data, first.Public())
 	}
@@ -179,24 +181,24 @@ func TestEventDuplicate(t *testing.T) {
 // TestEventWhole checks what goes back in full: the sums, and that it is not partial.
 func TestEventWhole(t *testing.T) {
 	for name, v := range map[string]struct {
-		kind  ledger.EventKind
+		kind  pix.EventKind
 		story func(*book)
 		want  map[string]any
 	}{
 		"refund": {
-			ledger.EventRefundCompleted, func(b *book) { b.receive(""); b.refund(200, isSettled) },
+			pix.EventRefundCompleted, func(b *book) { b.receive(""); b.refund(200, isSettled) },
 			map[string]any{"total_refunded": 20000.0, "remaining_refundable": 0.0, "is_partial": false},
 		},
 		"the last of two refunds": {
-			ledger.EventRefundCompleted, func(b *book) { b.receive(""); b.refund(50, isSettled); b.refund(150, isSettled) },
+			pix.EventRefundCompleted, func(b *book) { b.receive(""); b.refund(50, isSettled); b.refund(150, isSettled) },
 			map[string]any{"total_refunded": 20000.0, "remaining_refundable": 0.0, "is_partial": true},
 		},
 		"failed refund": {
-			ledger.EventRefundFailed, func(b *book) { b.receive(""); b.refund(200, isRejected("XY99")) },
+			pix.EventRefundFailed, func(b *book) { b.receive(""); b.refund(200, isRejected("XY99")) },
 			map[string]any{"total_refunded": 0.0, "remaining_refundable": 20000.0, "is_partial": false, "reason_description": "Rejected by the scheme (XY99)"},
 		},
 		"return": {
-			ledger.EventReturnReceived, func(b *book) { b.back(b.pay(isSettled), "D6070119020260921132000000000001", 10_000, "AM09") },
+			pix.EventReturnReceived, func(b *book) { b.back(b.pay(isSettled), "D6070119020260921132000000000001", 10_000, "AM09") },
 			map[string]any{
 				"total_refunded": 10000.0, "remaining_refundable": 0.0, "is_partial": false, "reason_code": "AM09",
 				"reason_description": "Return from counterparty (AM09)", "description": "Return from counterparty (AM09)",
@@ -220,7 +222,7 @@ func TestEventExcess(t *testing.T) {
 	b := newBook(t)
 	b.receive("")
 	b.refund(150, isSettled)
-	e := b.last(ledger.EventRefundCompleted)
+	e := b.last(pix.EventRefundCompleted)
 	e.Record.Sums.Settled, e.Record.Sums.Excess = 35_000, 15_000
 	_, data := eventMembers(t, Event(e, nil))
 	if data["total_refunded"] != 35000.0 || data["remaining_refundable"] != 0.0 {
@@ -234,7 +236,7 @@ func TestReturnTexts(t *testing.T) {
 	for _, code := range []string{"MD06", "BE08", "FR01", "SL02", "RR04"} {
 		b := newBook(t)
 		b.back(b.pay(isSettled), "D6070119020260921132000000000001", 10, code)
-		_, data := eventMembers(t, Event(b.last(ledger.EventReturnReceived), nil))
+		_, data := eventMembers(t, Event(b.last(pix.EventReturnReceived), nil))
 		text, _ := data["reason_description"].(string)
 		general := text == "Return from counterparty ("+code+")"
 		if data["description"] != text || data["reason_code"] != code || seen[text] || general != (code == "RR04") {
@@ -251,18 +253,18 @@ func FuzzEvent(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		rejected := payout(ledger.StatusRejected)
+		rejected := payout(pix.StatusRejected)
 		rejected.ReasonCode, rejected.Description, rejected.ExternalID, rejected.EndToEnd, rejected.Counterparty.Name, rejected.Payout.Key.Value = s, s, s, s, s, s
-		returned := ledger.Transaction{Kind: ledger.TxReturn, ReasonCode: s, Description: s, EndToEnd: s, Counterparty: ledger.Party{Name: s, Document: s, ISPB: s}, Return: ledger.ReturnPart{OriginalEndToEnd: s}}
-		failed := refund(ledger.StatusFailed)
+		returned := ledger.Transaction{Kind: pix.TxReturn, ReasonCode: s, Description: s, EndToEnd: s, Counterparty: pix.Party{Name: s, Document: s, ISPB: s}, Return: ledger.ReturnPart{OriginalEndToEnd: s}}
+		failed := refund(pix.StatusFailed)
 		failed.ReasonCode = s
 		k := specialReturn(1)
 		k.EndToEnd, k.Situation, k.Defense = s, s, &ledger.Defense{Justification: s, Contact: s}
 		for _, body := range []ledger.Body{
-			{Tx: &rejected, Events: []ledger.EventKind{ledger.EventPayoutRejected}},
-			{Tx: &returned, Events: []ledger.EventKind{ledger.EventReturnReceived}},
-			{Tx: &failed, Sums: &ledger.RefundSums{Amount: 9}, Events: []ledger.EventKind{ledger.EventRefundFailed}},
-			{Case: k, Events: []ledger.EventKind{ledger.EventCaseClosed}},
+			{Tx: &rejected, Events: []pix.EventKind{pix.EventPayoutRejected}},
+			{Tx: &returned, Events: []pix.EventKind{pix.EventReturnReceived}},
+			{Tx: &failed, Sums: &layout.RefundSums{Amount: 9}, Events: []pix.EventKind{pix.EventRefundFailed}},
+			{Case: k, Events: []pix.EventKind{pix.EventCaseClosed}},
 		} {
 			body.Totals.Events = 1
 			r := ledger.Record{Account: merchant, Time: testNow, Body: body}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 var rewriteEvents = flag.Bool("golden", false, "write the golden files of events anew: clients rely on them")
@@ -76,7 +76,7 @@ func sameMembers(t *testing.T, got map[string]any, want []string) {
 }
 
 // goldenEvent compares an event with the golden file of its kind.
-func goldenEvent(t *testing.T, kind ledger.EventKind, got []byte) {
+func goldenEvent(t *testing.T, kind pix.EventKind, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", "events", kind.String()+".json")
 	var b bytes.Buffer

@@ -8,6 +8,7 @@ import (
 
 	"pixd/actors/ledger"
 	"pixd/actors/ledger/ledgertest"
+	"pixd/actors/pix"
 )
 
 // book is one account, whose records the ledger's own decisions make. It keeps records and
@@ -17,13 +18,13 @@ type book struct {
 	account *ledger.Account
 	records []ledger.Record
 	rows    map[string][]byte
-	now     ledger.Millis
+	now     pix.Millis
 	drawn   byte // number of ids drawn
 }
 
 const (
 	evtPayer = "E6070119020260921132000000000001"
-	minute   = ledger.Millis(60_000)
+	minute   = pix.Millis(60_000)
 )
 
 // newBook opens an account that takes fees and owns 100.00 BRL.
@@ -32,7 +33,7 @@ func newBook(t *testing.T) *book {
 	s := ledger.DefaultSettings()
 	s.Name, s.Document, s.CashInFee, s.CashOutFee = "Loja", "12345678000195", ledger.Fee{Fixed: 7}, ledger.Fee{Fixed: 50}
 	b.step(ledger.OpenAccount{Settings: s})
-	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1_000_000})
+	b.step(ledger.Credit{Kind: pix.TxTED, Amount: 1_000_000})
 	return b
 }
 
@@ -53,7 +54,7 @@ func (b *book) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
 	return nil
 }
 
-func (b *book) record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
+func (b *book) record(a pix.AccountID, seq uint64) (*ledger.Record, error) {
 	if a != merchant || seq == 0 || seq > uint64(len(b.records)) {
 		return nil, fmt.Errorf("record %d of %v is missing", seq, a)
 	}
@@ -65,7 +66,7 @@ func (b *book) step(c ledger.Command) ledger.Decision {
 	b.t.Helper()
 	b.now++
 	b.drawn++
-	s := ledger.Stamp{Reading: ledger.At(b.now), ID: ledger.NewTxID(b.now, [10]byte{b.drawn}), Terms: ledger.Terms{
+	s := ledger.Stamp{Reading: pix.At(b.now), ID: pix.NewTxID(b.now, [10]byte{b.drawn}), Terms: ledger.Terms{
 		Secret: []byte("a secret of the test's own"), OwnISPB: "99999004", OrphanAfter: 30 * minute, QueueTTL: 120 * minute,
 		ApprovalTTL: 10_080 * minute, MEDDeadline: 7_200 * minute, MEDAnalysis: 10_080 * minute,
 	}}
@@ -98,7 +99,7 @@ func (b *book) write(r *ledger.Record) {
 }
 
 // last returns the newest event of a kind, from its record as a journal gives it back.
-func (b *book) last(kind ledger.EventKind) ledger.Event {
+func (b *book) last(kind pix.EventKind) ledger.Event {
 	b.t.Helper()
 	for _, r := range slices.Backward(b.records) {
 		i := slices.Index(r.Events, kind)
@@ -119,10 +120,10 @@ func (b *book) last(kind ledger.EventKind) ledger.Event {
 func (b *book) pay(results ...ledger.ResolveTransfer) *ledger.Transaction {
 	b.t.Helper()
 	d := b.step(ledger.RequestPayout{
-		Amount: 10_000, Key: ledger.Key{Type: ledger.KeyEmail, Value: "z@x.br"}, Description: "rent", ExternalID: fmt.Sprint("o-", b.drawn),
+		Amount: 10_000, Key: pix.Key{Type: pix.KeyEmail, Value: "z@x.br"}, Description: "rent", ExternalID: fmt.Sprint("o-", b.drawn),
 	})
 	for _, r := range results {
-		r.ID, r.EndToEnd, r.Owner = d.Tx.ID, d.Tx.EndToEnd, ledger.Party{Name: "Zé", Document: "12345678909", ISPB: "60701190"}
+		r.ID, r.EndToEnd, r.Owner = d.Tx.ID, d.Tx.EndToEnd, pix.Party{Name: "Zé", Document: "12345678909", ISPB: "60701190"}
 		d = b.step(r)
 	}
 	return d.Tx
@@ -138,7 +139,7 @@ func (b *book) receive(charge string) *ledger.Transaction {
 
 // refund requests a refund of the received payment in centavos, and hands the account the
 // result given.
-func (b *book) refund(centavos ledger.Amount, r ledger.ResolveTransfer) *ledger.Transaction {
+func (b *book) refund(centavos pix.Amount, r ledger.ResolveTransfer) *ledger.Transaction {
 	b.t.Helper()
 	d := b.step(ledger.RequestRefund{Original: evtPayer, Amount: 100 * centavos, Reason: "MD06", Description: "Devolução PIX"})
 	r.ID, r.EndToEnd = d.Tx.ID, d.Tx.EndToEnd
@@ -146,7 +147,7 @@ func (b *book) refund(centavos ledger.Amount, r ledger.ResolveTransfer) *ledger.
 }
 
 // back hands the account a return of a payout.
-func (b *book) back(t *ledger.Transaction, id string, amount ledger.Amount, reason string) {
+func (b *book) back(t *ledger.Transaction, id string, amount pix.Amount, reason string) {
 	b.t.Helper()
 	b.step(ledger.ReceiveReturn{ID: t.ID, EndToEnd: t.EndToEnd, ReturnID: id, Amount: amount, Reason: reason})
 }

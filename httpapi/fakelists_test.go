@@ -3,7 +3,9 @@ package httpapi
 import (
 	"errors"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // fakeLists are lists that a test sets, and what was asked of them last.
@@ -11,43 +13,43 @@ type fakeLists struct {
 	all      []*ledger.Transaction
 	err      error
 	asked    string // the list, or the kind of id
-	account  ledger.AccountID
+	account  pix.AccountID
 	text     string // the id or the external id
-	filter   ledger.Filter
-	page     ledger.Page
+	filter   layout.Filter
+	page     layout.Page
 	requests int
 
 	subscriptions []*ledger.Subscription
 	deliveries    []ledger.DeliveryItem
-	target        ledger.Target
-	state         ledger.DeliveryState
+	target        layout.Target
+	state         layout.DeliveryState
 }
 
-func (l *fakeLists) Statement(a ledger.AccountID, f ledger.Filter, p ledger.Page) ([]*ledger.Transaction, error) {
+func (l *fakeLists) Statement(a pix.AccountID, f layout.Filter, p layout.Page) ([]*ledger.Transaction, error) {
 	l.asked, l.account, l.text, l.filter, l.page = "statement", a, "", f, p
 	l.requests++
 	return l.all, l.err
 }
 
-func (l *fakeLists) Transactions(a ledger.AccountID, external string, f ledger.Filter, p ledger.Page) ([]*ledger.Transaction, error) {
+func (l *fakeLists) Transactions(a pix.AccountID, external string, f layout.Filter, p layout.Page) ([]*ledger.Transaction, error) {
 	l.asked, l.account, l.text, l.filter, l.page = "transactions", a, external, f, p
 	l.requests++
 	return l.all, l.err
 }
 
-func (l *fakeLists) EndToEnd(a ledger.AccountID, id string) (*ledger.Transaction, error) {
+func (l *fakeLists) EndToEnd(a pix.AccountID, id string) (*ledger.Transaction, error) {
 	return l.find("e2e", a, id)
 }
 
-func (l *fakeLists) Tag(a ledger.AccountID, id string) (*ledger.Transaction, error) {
+func (l *fakeLists) Tag(a pix.AccountID, id string) (*ledger.Transaction, error) {
 	return l.find("tag", a, id)
 }
 
-func (l *fakeLists) Reference(a ledger.AccountID, id string) (*ledger.Transaction, error) {
+func (l *fakeLists) Reference(a pix.AccountID, id string) (*ledger.Transaction, error) {
 	return l.find("ref", a, id)
 }
 
-func (l *fakeLists) find(kind string, a ledger.AccountID, id string) (*ledger.Transaction, error) {
+func (l *fakeLists) find(kind string, a pix.AccountID, id string) (*ledger.Transaction, error) {
 	l.asked, l.account, l.text = kind, a, id
 	l.requests++
 	switch {
@@ -61,7 +63,7 @@ func (l *fakeLists) find(kind string, a ledger.AccountID, id string) (*ledger.Tr
 
 var errRows = errors.New("rows are gone")
 
-func (l *fakeLists) Subscriptions(a ledger.AccountID, numbers []uint32) (all []*ledger.Subscription, err error) {
+func (l *fakeLists) Subscriptions(a pix.AccountID, numbers []uint32) (all []*ledger.Subscription, err error) {
 	l.asked, l.account = "subscriptions", a
 	l.requests++
 	for _, n := range numbers {
@@ -74,7 +76,7 @@ func (l *fakeLists) Subscriptions(a ledger.AccountID, numbers []uint32) (all []*
 	return all, l.err
 }
 
-func (l *fakeLists) Deliveries(t ledger.Target, state ledger.DeliveryState, p ledger.Page) ([]ledger.DeliveryItem, error) {
+func (l *fakeLists) Deliveries(t layout.Target, state layout.DeliveryState, p layout.Page) ([]ledger.DeliveryItem, error) {
 	l.asked, l.target, l.state, l.page = "deliveries", t, state, p
 	l.requests++
 	return l.deliveries, l.err

@@ -15,16 +15,17 @@ import (
 
 	"pixd/actors/history"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/wal"
 )
 
 const (
-	testNow    = ledger.Millis(1_790_000_000_000)
+	testNow    = pix.Millis(1_790_000_000_000)
 	testSecret = "sk_the-secret"
 	testEVP    = "0b6e4c1e-8f7a-4d3b-9c2a-1f2e3d4c5b6a"
-	merchant   = ledger.AccountID(7)
-	dormant    = ledger.AccountID(8)
+	merchant   = pix.AccountID(7)
+	dormant    = pix.AccountID(8)
 )
 
 // fakeEngine gives the answer and the error that a test sets, and keeps the commands that it
@@ -33,18 +34,18 @@ type fakeEngine struct {
 	answer  ledger.Answer
 	err     error
 	command ledger.Command
-	account ledger.AccountID
+	account pix.AccountID
 	all     []ledger.Command
 }
 
-func (e *fakeEngine) Do(a ledger.AccountID, c ledger.Command) (ledger.Answer, error) {
+func (e *fakeEngine) Do(a pix.AccountID, c ledger.Command) (ledger.Answer, error) {
 	e.account, e.command, e.all = a, c, append(e.all, c)
 	return e.answer, e.err
 }
 
 type fakeHistory map[string]*ledger.Transaction
 
-func (h fakeHistory) Transaction(a ledger.AccountID, id string) (*ledger.Transaction, error) {
+func (h fakeHistory) Transaction(a pix.AccountID, id string) (*ledger.Transaction, error) {
 	if id == "broken" {
 		return nil, errRows
 	}
@@ -57,7 +58,7 @@ func (h fakeHistory) Transaction(a ledger.AccountID, id string) (*ledger.Transac
 // fakeCases are the special-return cases of the account merchant, the newest first.
 type fakeCases []*ledger.Case
 
-func (h fakeCases) Case(a ledger.AccountID, id string) (*ledger.Case, error) {
+func (h fakeCases) Case(a pix.AccountID, id string) (*ledger.Case, error) {
 	if id == "broken" {
 		return nil, errRows
 	}
@@ -69,7 +70,7 @@ func (h fakeCases) Case(a ledger.AccountID, id string) (*ledger.Case, error) {
 	return nil, nil
 }
 
-func (h fakeCases) Cases(a ledger.AccountID, status ledger.CaseStatus, page, perPage int) (all []*ledger.Case, err error) {
+func (h fakeCases) Cases(a pix.AccountID, status pix.CaseStatus, page, perPage int) (all []*ledger.Case, err error) {
 	for _, k := range h {
 		if a == merchant && (status == 0 || k.Status == status) {
 			all = append(all, k)
@@ -98,9 +99,9 @@ type fixture struct {
 	handler fasthttp.RequestHandler
 	closed  string
 	busy    string
-	modest  ledger.AccountID
+	modest  pix.AccountID
 	turned  int
-	now     ledger.Millis
+	now     pix.Millis
 }
 
 // queueing has times that are not whole seconds, because an operator may set such times.
@@ -122,9 +123,9 @@ func (f *fixture) options() Options {
 		RateLimit:      testRate, FailedAuthLimit: testRate,
 		Closed: func() string { return f.closed },
 		Busy:   func() string { return f.busy },
-		Modest: func(id ledger.AccountID) bool { return id == f.modest },
+		Modest: func(id pix.AccountID) bool { return id == f.modest },
 		Turned: func() { f.turned++ },
-		Now:    func() ledger.Millis { return f.now }, Log: slog.New(slog.DiscardHandler),
+		Now:    func() pix.Millis { return f.now }, Log: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -143,14 +144,14 @@ func openStore(t testing.TB) *wal.Store {
 // all keys is testSecret.
 func openRegistry(t testing.TB, store *wal.Store) *registry.Registry {
 	t.Helper()
-	g, err := registry.Open(store, func() ledger.Millis { return testNow })
+	g, err := registry.Open(store, func() pix.Millis { return testNow })
 	if err != nil {
 		t.Fatal(err)
 	}
 	settings := ledger.DefaultSettings()
 	settings.Name, settings.Document = "Padaria São João", "12345678000195"
-	claim := func(id ledger.AccountID, active bool, key string) {
-		if _, err := g.RegisterAccount(id, active, settings, ledger.Key{Type: ledger.KeyEVP, Value: key}); err != nil {
+	claim := func(id pix.AccountID, active bool, key string) {
+		if _, err := g.RegisterAccount(id, active, settings, pix.Key{Type: pix.KeyEVP, Value: key}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -281,14 +282,14 @@ func head() *ledger.Account {
 
 func keyFor(ips ...string) registry.APIKey { return registry.APIKey{Whitelist: ips} }
 
-func keyOf(a ledger.AccountID) registry.APIKey { return registry.APIKey{Account: a} }
+func keyOf(a pix.AccountID) registry.APIKey { return registry.APIKey{Account: a} }
 
-func newAccount(t *testing.T, f *fixture) ledger.AccountID {
+func newAccount(t *testing.T, f *fixture) pix.AccountID {
 	t.Helper()
-	const id, key = ledger.AccountID(9), "77777777-1111-4222-8333-444455556666"
+	const id, key = pix.AccountID(9), "77777777-1111-4222-8333-444455556666"
 	settings := ledger.DefaultSettings()
 	settings.Name, settings.Document = "Outra", "12345678909"
-	if _, err := f.keys.RegisterAccount(id, true, settings, ledger.Key{Type: ledger.KeyEVP, Value: key}); err != nil {
+	if _, err := f.keys.RegisterAccount(id, true, settings, pix.Key{Type: pix.KeyEVP, Value: key}); err != nil {
 		t.Fatal(err)
 	}
 	return id
@@ -297,6 +298,6 @@ func newAccount(t *testing.T, f *fixture) ledger.AccountID {
 // rows reads the store on behalf of accounts.
 type rows struct{ *wal.Store }
 
-func (r rows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
+func (r rows) Record(a pix.AccountID, seq uint64) (*ledger.Record, error) {
 	return history.Record(r.Store, a, seq)
 }

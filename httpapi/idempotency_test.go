@@ -9,12 +9,13 @@ import (
 	"pixd/actors/account"
 	"pixd/actors/history"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
 func TestClaim(t *testing.T) {
 	f := newFixture(t)
-	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout}}
 	key := strings.Repeat("ç", 256)
 	g := f.send(sent{path: cashOut + "?a=1", body: payBody, headers: []string{"Idempotency-Key", key}})
 	if g.header("Idempotency-Key") != key || g.header("X-Idempotent-Replay") != "" {
@@ -66,7 +67,7 @@ func TestMalformedJoins(t *testing.T) {
 func TestOwnEndToEnd(t *testing.T) {
 	f := newFixture(t)
 	makeKey(t, f.keys, "cli_other", keyOf(newAccount(t, f)))
-	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout, Status: ledger.StatusAccepted}}
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout, Status: pix.StatusAccepted}}
 	own := sent{path: cashOut, body: `{"amount":1000,"end_to_end_id":"` + e2e + `","pix_key":"a@b.com"}`}
 	for range 2 { // a second request of the same account reaches the engine too: only the scheme rejects it with DUPL
 		f.expect(own, 202, `{"worked":true,…`)
@@ -86,7 +87,7 @@ func TestOwnEndToEnd(t *testing.T) {
 	}
 	f.engine.answer = ledger.Answer{Stored: &ledger.Stored{Code: 202, Body: []byte(`{"as":"it was"}`)}, Replay: true}
 	f.expect(own, 202, `{"as":"it was"}`)
-	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout}}
 	f.expect(sent{path: cashOut, body: payBody, client: "cli_other"}, 202, `{"worked":true,…`)
 	for _, form := range []string{`{"amount":0,"end_to_end_id":"X","pix_key":"a@b.com"}`, `{"amount":0,"end_to_end_id":"Y","pix_key":"x"}`} {
 		body := strings.NewReplacer("X", e2e[:31]+"7", "Y", e2e[:31]+"8").Replace(form) // a request whose form is refused reserves no end-to-end id
@@ -106,14 +107,14 @@ func TestReplay(t *testing.T) {
 	d := account.NewHost(account.Options{
 		Config:  account.Config{Renderer: Renderer{queueing}, HeadEvery: 256, Terms: ledger.Terms{Secret: []byte("s"), OwnISPB: "99999004"}},
 		Journal: store, Rows: rows{store}, Tail: store, Scheme: scheme.Unassigned{},
-		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
+		Opening: func(id pix.AccountID) (ledger.Settings, bool) {
 			a, ok := f.keys.Account(id)
 			if !ok {
 				return ledger.Settings{}, false
 			}
 			return *a.Opening, true
 		},
-		Now: func() ledger.Reading { return ledger.At(testNow) }, Entropy: func() [10]byte { return [10]byte{5} },
+		Now: func() pix.Reading { return pix.At(testNow) }, Entropy: func() [10]byte { return [10]byte{5} },
 		Log: slog.New(slog.DiscardHandler),
 	})
 	defer d.Close()

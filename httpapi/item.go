@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // Item returns a transaction as JSON, as every list, lookup and event shows it.
@@ -33,7 +34,7 @@ func (o *object) item(t *ledger.Transaction, banks Banks) {
 }
 
 // completedAt returns when the transaction moved money; 0: it did not.
-func completedAt(t *ledger.Transaction) ledger.Millis {
+func completedAt(t *ledger.Transaction) pix.Millis {
 	switch {
 	case !t.Status.MovedMoney():
 		return 0
@@ -75,7 +76,7 @@ func (o *object) outcome(t *ledger.Transaction) {
 	} else {
 		o.null("duplicate_of")
 	}
-	if t.Kind == ledger.TxPayout {
+	if t.Kind == pix.TxPayout {
 		o.number("returned_amount", int64(t.Payout.Returned))
 	} else {
 		o.null("returned_amount")
@@ -89,15 +90,15 @@ func (o *object) outcome(t *ledger.Transaction) {
 // or a refund gives back; of any other transaction, nothing.
 func original(t *ledger.Transaction) (id, endToEnd string) {
 	switch t.Kind {
-	case ledger.TxReturn:
-		return t.Return.Original.Public(ledger.TxPayout), t.Return.OriginalEndToEnd
-	case ledger.TxRefund:
-		return t.Refund.Original.Public(ledger.TxReceipt), t.Refund.OriginalEndToEnd // a charge's id has the same prefix
+	case pix.TxReturn:
+		return t.Return.Original.Public(pix.TxPayout), t.Return.OriginalEndToEnd
+	case pix.TxRefund:
+		return t.Refund.Original.Public(pix.TxReceipt), t.Refund.OriginalEndToEnd // a charge's id has the same prefix
 	}
 	return "", ""
 }
 
-func (o *object) instant(name string, at ledger.Millis) {
+func (o *object) instant(name string, at pix.Millis) {
 	if at == 0 {
 		o.null(name)
 		return
@@ -105,27 +106,27 @@ func (o *object) instant(name string, at ledger.Millis) {
 	o.text(name, at.String())
 }
 
-func typeOf(k ledger.TxKind) string {
+func typeOf(k pix.TxKind) string {
 	switch k {
-	case ledger.TxTED:
+	case pix.TxTED:
 		return "ted"
-	case ledger.TxInternal:
+	case pix.TxInternal:
 		return "internal"
 	}
 	return "pix"
 }
 
-func shownStatus(s ledger.TxStatus) string {
+func shownStatus(s pix.TxStatus) string {
 	switch s {
-	case ledger.StatusActive:
+	case pix.StatusActive:
 		return "active"
-	case ledger.StatusCompleted:
+	case pix.StatusCompleted:
 		return "completed"
-	case ledger.StatusSettled:
+	case pix.StatusSettled:
 		return "settled"
-	case ledger.StatusRejected:
+	case pix.StatusRejected:
 		return "rejected"
-	case ledger.StatusFailed, ledger.StatusRefused:
+	case pix.StatusFailed, pix.StatusRefused:
 		return "failed"
 	}
 	return "pending"
@@ -147,7 +148,7 @@ func paymentStatus(t *ledger.Transaction) string {
 // payout as the directory stated it. A CPF is then masked unless the merchant itself sent that CPF, as the key or as recipient_document.
 func RecipientDocument(t *ledger.Transaction) string {
 	doc := t.Counterparty.Document
-	if t.Kind == ledger.TxRefund || len(doc) != 11 || t.Payout.Key.Type == ledger.KeyCPF && t.Payout.Key.Value == doc || t.Payout.GivenDocument == doc {
+	if t.Kind == pix.TxRefund || len(doc) != 11 || t.Payout.Key.Type == pix.KeyCPF && t.Payout.Key.Value == doc || t.Payout.GivenDocument == doc {
 		return doc
 	}
 	return "***." + doc[3:6] + "." + doc[6:9] + "-**"

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // Limiter counts requests by address in fixed windows of one minute, aligned to the minute.
@@ -52,7 +52,7 @@ func NewLimiter(limit int) *Limiter {
 // Take counts one request of an address. left is the number of requests that the address may
 // still send in this minute, or -1 without a limit. ok is false if the limit was already
 // reached.
-func (l *Limiter) Take(ip netip.Addr, now ledger.Millis) (left int, ok bool) {
+func (l *Limiter) Take(ip netip.Addr, now pix.Millis) (left int, ok bool) {
 	if l.limit == 0 {
 		return -1, true
 	}

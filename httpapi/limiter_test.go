@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 )
 
@@ -17,11 +18,11 @@ func address(n uint32) netip.Addr {
 }
 
 func TestWindows(t *testing.T) {
-	const minute = ledger.Millis(window)
+	const minute = pix.Millis(window)
 	start := testNow - testNow%minute
 	l := NewLimiter(3)
 	for i, v := range []struct {
-		at   ledger.Millis
+		at   pix.Millis
 		left int
 		ok   bool
 	}{
@@ -172,7 +173,7 @@ func TestRateLimit(t *testing.T) {
 	o := f.options()
 	o.RateLimit = 3
 	f.handler = New(o)
-	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout}}
 	makeKey(t, f.keys, "cli_two", registry.APIKey{Whitelist: []string{"127.0.0.1", "127.0.0.2"}})
 	pay := sent{path: cashOut, body: payBody, client: "cli_two"}
 	left := func(g got) string { return g.header("x-ratelimit-remaining") }

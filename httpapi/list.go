@@ -6,7 +6,9 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // readStatement is GET /statement.
@@ -17,7 +19,7 @@ func readStatement(c *call) {
 	if q.answered(c) {
 		return
 	}
-	all, err := c.History.Statement(c.key.Account, f, ledger.Page{Number: page, Size: perPage})
+	all, err := c.History.Statement(c.key.Account, f, layout.Page{Number: page, Size: perPage})
 	c.transactions(all, err, page, perPage)
 }
 
@@ -33,7 +35,7 @@ func listTransactions(c *call) {
 	if q.answered(c) {
 		return
 	}
-	all, err := c.History.Transactions(c.key.Account, q.values["external_id"], f, ledger.Page{Number: page, Size: perPage})
+	all, err := c.History.Transactions(c.key.Account, q.values["external_id"], f, layout.Page{Number: page, Size: perPage})
 	c.transactions(all, err, page, perPage)
 }
 
@@ -64,12 +66,12 @@ type word[T any] struct {
 
 // The values of the parameters that select transactions.
 var (
-	statementStatuses = []word[ledger.FilterStatus]{
-		{"settled", ledger.FilterSettled}, {"rejected", ledger.FilterRejected}, {"failed", ledger.FilterFailed}, {"processing", ledger.FilterProcessing},
+	statementStatuses = []word[layout.FilterStatus]{
+		{"settled", layout.FilterSettled}, {"rejected", layout.FilterRejected}, {"failed", layout.FilterFailed}, {"processing", layout.FilterProcessing},
 	}
-	transactionStatuses = append(statementStatuses[:len(statementStatuses):len(statementStatuses)], word[ledger.FilterStatus]{"active", ledger.FilterActive})
-	types               = []word[ledger.FilterType]{{"pix", ledger.FilterPIX}, {"ted", ledger.FilterTED}, {"internal", ledger.FilterInternal}}
-	directions          = []word[ledger.FilterDirection]{{"inbound", ledger.FilterInbound}, {"outbound", ledger.FilterOutbound}}
+	transactionStatuses = append(statementStatuses[:len(statementStatuses):len(statementStatuses)], word[layout.FilterStatus]{"active", layout.FilterActive})
+	types               = []word[layout.FilterType]{{"pix", layout.FilterPIX}, {"ted", layout.FilterTED}, {"internal", layout.FilterInternal}}
+	directions          = []word[layout.FilterDirection]{{"inbound", layout.FilterInbound}, {"outbound", layout.FilterOutbound}}
 )
 
 // choice reads a parameter that takes one of some words; zero where it is not given.
@@ -97,20 +99,20 @@ func choice[T any](q *query, name string, words []word[T]) (is T) {
 }
 
 // filter reads status, type, date_from and date_to.
-func (q *query) filter(statuses []word[ledger.FilterStatus]) ledger.Filter {
-	f := ledger.Filter{Status: choice(q, "status", statuses), Type: choice(q, "type", types)}
+func (q *query) filter(statuses []word[layout.FilterStatus]) layout.Filter {
+	f := layout.Filter{Status: choice(q, "status", statuses), Type: choice(q, "type", types)}
 	f.From, f.Until = q.date("date_from"), q.date("date_to")
 	if f.From > 0 && f.Until > 0 && f.From > f.Until {
 		q.refuse("date_from", "date_from must not be after date_to")
 	}
 	if f.Until > 0 {
-		f.Until += ledger.Millis(24 * time.Hour / time.Millisecond) // the whole day counts
+		f.Until += pix.Millis(24 * time.Hour / time.Millisecond) // the whole day counts
 	}
 	return f
 }
 
 // date reads a day as its first instant, UTC; 0 where it is not given.
-func (q *query) date(name string) ledger.Millis {
+func (q *query) date(name string) pix.Millis {
 	text, given := q.values[name]
 	if !given {
 		return 0
@@ -120,7 +122,7 @@ func (q *query) date(name string) ledger.Millis {
 		q.refuse(name, name+" must be a day as YYYY-MM-DD")
 		return 0
 	}
-	return max(1, ledger.Millis(at.UnixMilli()))
+	return max(1, pix.Millis(at.UnixMilli()))
 }
 
 // readEndToEnd is GET /transactions/e2e/:e2e_id.
@@ -133,7 +135,7 @@ func readTag(c *call) { c.lookUp("tag", c.History.Tag) }
 func readReference(c *call) { c.lookUp("external_id", c.History.Reference) }
 
 // lookUp answers with the transaction that find finds by a parameter of the path.
-func (c *call) lookUp(parameter string, find func(ledger.AccountID, string) (*ledger.Transaction, error)) {
+func (c *call) lookUp(parameter string, find func(pix.AccountID, string) (*ledger.Transaction, error)) {
 	t := c.found(parameter, find)
 	if t == nil {
 		return
@@ -149,7 +151,7 @@ func (c *call) lookUp(parameter string, find func(ledger.AccountID, string) (*le
 
 // found returns the transaction that find finds by a parameter of the path. If there is none,
 // found has answered the request and returns nil.
-func (c *call) found(parameter string, find func(ledger.AccountID, string) (*ledger.Transaction, error)) *ledger.Transaction {
+func (c *call) found(parameter string, find func(pix.AccountID, string) (*ledger.Transaction, error)) *ledger.Transaction {
 	name, _ := c.ctx.UserValue(parameter).(string)
 	id, err := url.PathUnescape(name)
 	if err != nil {

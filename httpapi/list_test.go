@@ -5,7 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 const (
@@ -15,11 +16,11 @@ const (
 
 // TestListParameters checks what the parameters of the two lists ask for.
 func TestListParameters(t *testing.T) {
-	day := func(y, m, d int) ledger.Millis {
-		return ledger.Millis(time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC).UnixMilli())
+	day := func(y, m, d int) pix.Millis {
+		return pix.Millis(time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC).UnixMilli())
 	}
-	type filter = ledger.Filter
-	type page = ledger.Page
+	type filter = layout.Filter
+	type page = layout.Page
 	for _, v := range []struct {
 		query    string
 		filter   filter
@@ -30,13 +31,13 @@ func TestListParameters(t *testing.T) {
 		{"?page=3&per_page=7", filter{}, page{Number: 3, Size: 7}, ""},
 		{"?per_page=101", filter{}, page{Number: 1, Size: 100}, ""},
 		{"?per_page=99999999999999999999999", filter{}, page{Number: 1, Size: 100}, ""},
-		{"?status=settled", filter{Status: ledger.FilterSettled}, page{Number: 1, Size: 20}, ""},
-		{"?status=rejected", filter{Status: ledger.FilterRejected}, page{Number: 1, Size: 20}, ""},
-		{"?status=failed", filter{Status: ledger.FilterFailed}, page{Number: 1, Size: 20}, ""},
-		{"?status=processing", filter{Status: ledger.FilterProcessing}, page{Number: 1, Size: 20}, ""},
-		{"?type=pix", filter{Type: ledger.FilterPIX}, page{Number: 1, Size: 20}, ""},
-		{"?type=ted", filter{Type: ledger.FilterTED}, page{Number: 1, Size: 20}, ""},
-		{"?type=internal", filter{Type: ledger.FilterInternal}, page{Number: 1, Size: 20}, ""},
+		{"?status=settled", filter{Status: layout.FilterSettled}, page{Number: 1, Size: 20}, ""},
+		{"?status=rejected", filter{Status: layout.FilterRejected}, page{Number: 1, Size: 20}, ""},
+		{"?status=failed", filter{Status: layout.FilterFailed}, page{Number: 1, Size: 20}, ""},
+		{"?status=processing", filter{Status: layout.FilterProcessing}, page{Number: 1, Size: 20}, ""},
+		{"?type=pix", filter{Type: layout.FilterPIX}, page{Number: 1, Size: 20}, ""},
+		{"?type=ted", filter{Type: layout.FilterTED}, page{Number: 1, Size: 20}, ""},
+		{"?type=internal", filter{Type: layout.FilterInternal}, page{Number: 1, Size: 20}, ""},
 		{"?date_from=2026-03-01&date_to=2026-03-01", filter{From: day(2026, 3, 1), Until: day(2026, 3, 2)}, page{Number: 1, Size: 20}, ""},
 		{"?date_to=2024-02-29", filter{Until: day(2024, 3, 1)}, page{Number: 1, Size: 20}, ""},
 		{"?date_from=1970-01-01", filter{From: 1}, page{Number: 1, Size: 20}, ""},
@@ -52,11 +53,11 @@ func TestListParameters(t *testing.T) {
 	}
 	f := newFixture(t)
 	f.expect(sent{method: "GET", path: transactionsPath + "?status=active&direction=inbound&external_id=a%20b%2F%00%C3%A7"}, 200, `{"worked":true,"data":[],"page":1,"per_page":20}`)
-	if l := f.lists; l.filter != (filter{Status: ledger.FilterActive, Direction: ledger.FilterInbound}) || l.text != "a b/\x00ç" {
+	if l := f.lists; l.filter != (filter{Status: layout.FilterActive, Direction: layout.FilterInbound}) || l.text != "a b/\x00ç" {
 		t.Errorf("asked %+v", l)
 	}
 	f.expect(camelCased(sent{method: "GET", path: transactionsPath + "?direction=outbound&externalId=o-1&perPage=2&dateFrom=2026-01-02"}), 200, `{"worked":true,"data":[],"page":1,"perPage":2}`)
-	if l := f.lists; l.filter != (filter{Direction: ledger.FilterOutbound, From: day(2026, 1, 2)}) || l.text != "o-1" || l.page.Size != 2 {
+	if l := f.lists; l.filter != (filter{Direction: layout.FilterOutbound, From: day(2026, 1, 2)}) || l.text != "o-1" || l.page.Size != 2 {
 		t.Errorf("asked %+v", l)
 	}
 }

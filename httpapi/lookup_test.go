@@ -4,14 +4,16 @@ import (
 	"strings"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestLookups checks that each lookup asks for the id as the client meant it, whatever bytes
 // it has, and answers with the item.
 func TestLookups(t *testing.T) {
 	f := newFixture(t)
-	tx := payout(ledger.StatusAccepted)
+	tx := payout(pix.StatusAccepted)
 	f.lists.all = []*ledger.Transaction{&tx}
 	item := string(Item(&tx, nil))[1:]
 	long := strings.Repeat("x", 2000)
@@ -41,7 +43,7 @@ func TestLookupsOfNothing(t *testing.T) {
 	for _, path := range append(paths, statementPath, transactionsPath) {
 		f.lists.err = errRows
 		f.expect(sent{method: "GET", path: path}, 500, shape1("500", "internal error"))
-		f.lists.err = ledger.ErrTooLong
+		f.lists.err = layout.ErrTooLong
 		g := f.expect(sent{method: "GET", path: path}, 503, `{"error":{"status":503,"message":"…`)
 		if g.header("Retry-After") != "1" {
 			t.Errorf("%s: Retry-After %q", path, g.header("Retry-After"))
@@ -87,7 +89,7 @@ func TestPixKeys(t *testing.T) {
 	f.taken(testEVP)
 	list := sent{method: "GET", path: base + "/pix/keys"}
 	f.expect(list, 200, `{"worked":true,"data":[{"key":"`+testEVP+`","key_type":"evp","status":"registered","created_at":"2026-09-21T14:13:20.000Z"}]}`)
-	if _, err := f.keys.ReservePixKey(merchant, ledger.Key{Type: ledger.KeyEmail, Value: "a@b.com"}); err != nil {
+	if _, err := f.keys.ReservePixKey(merchant, pix.Key{Type: pix.KeyEmail, Value: "a@b.com"}); err != nil {
 		t.Fatal(err)
 	}
 	f.expect(camelCased(list), 200, `{"worked":true,"data":[{"key":"`+testEVP+`","keyType":"evp","status":"registered","createdAt":"2026-09-21T14:13:20.000Z"},`+

@@ -9,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 )
 
@@ -30,7 +31,7 @@ const (
 // now, and that a revoked key's and a silenced key's are refused.
 func TestChangedSecretSigns(t *testing.T) {
 	f := newFixture(t)
-	tx := payout(ledger.StatusAccepted)
+	tx := payout(pix.StatusAccepted)
 	f.engine.answer = ledger.Answer{Tx: &tx}
 	change := func(edit func(*registry.APIKey)) {
 		if _, err := f.keys.ChangeAPIKey("cli_all", edit); err != nil {

@@ -3,7 +3,7 @@ package httpapi
 import (
 	"strings"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // maskedDocument hides a part of a document: of a CPF the first three digits and the last
@@ -18,7 +18,7 @@ func maskedDocument(doc string) string {
 		return "***." + bare[3:6] + "." + bare[6:9] + "-**"
 	case isCPF(strings.TrimPrefix(bare, "CPF")): // it would have the form of a CNPJ with letters
 		return maskedDocument(bare[len("CPF"):])
-	case ledger.IsCNPJ(bare):
+	case pix.IsCNPJ(bare):
 		return "**." + bare[2:5] + "." + bare[5:8] + "/" + bare[8:12] + "-**"
 	}
 	all := []rune(punctuation.Replace(doc))
@@ -38,7 +38,7 @@ func isDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
 // maskedKey hides a part of a PIX key that is a CPF or a CNPJ, and leaves any other key.
 func maskedKey(key string) string {
-	if isCPF(key) || ledger.IsCNPJ(key) {
+	if isCPF(key) || pix.IsCNPJ(key) {
 		return maskedDocument(key)
 	}
 	return key

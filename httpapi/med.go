@@ -7,6 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // listCases is GET /med: the account's special-return cases, the newest first.
@@ -26,10 +27,10 @@ func listCases(c *call) {
 }
 
 // caseStatus reads the parameter status; 0: it is not given.
-func (q *query) caseStatus() ledger.CaseStatus {
+func (q *query) caseStatus() pix.CaseStatus {
 	text, given := q.values["status"]
-	all := ledger.CaseStatuses()
-	i := slices.IndexFunc(all, func(s ledger.CaseStatus) bool { return s.String() == text })
+	all := pix.CaseStatuses()
+	i := slices.IndexFunc(all, func(s pix.CaseStatus) bool { return s.String() == text })
 	switch {
 	case !given:
 		return 0
@@ -70,7 +71,7 @@ func (c *call) unknownCase() {
 func defendCase(c *call) {
 	name, _ := c.ctx.UserValue("id").(string)
 	text, _ := url.PathUnescape(name)
-	id, _ := ledger.ParseCaseID(text) // no case has the id zero, which stands for any name of another form
+	id, _ := pix.ParseCaseID(text) // no case has the id zero, which stands for any name of another form
 	var f ledger.DefenseForm
 	c.body.fields(func(name, value []byte) {
 		switch string(name) {
@@ -120,7 +121,7 @@ func (o *object) specialReturn(k *ledger.Case) {
 	o.text("situation", k.Situation)
 	o.text("status", k.Status.String())
 	o.textOrNull("analysis_result", k.Result.String())
-	var defended ledger.Millis
+	var defended pix.Millis
 	if d := k.Defense; d == nil {
 		o.null("defense")
 	} else {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 const medPath = base + "/med"
@@ -13,8 +14,8 @@ const medPath = base + "/med"
 // specialReturn is a case in its first state: open, and nothing known but what was reported.
 func specialReturn(id byte) *ledger.Case {
 	return &ledger.Case{
-		ID: ledger.CaseID{id}, Ordinal: uint64(id), Infraction: "not shown", Original: itemID, EndToEnd: e2e, Amount: 900, Held: 700, Covered: 600,
-		Situation: "SCAM", Status: ledger.CaseOpen, OpenedAt: testNow, DeadlineAt: testNow + 1, AnalysisAt: testNow + 2, ReleaseAt: testNow + 3, DueAt: testNow + 4,
+		ID: pix.CaseID{id}, Ordinal: uint64(id), Infraction: "not shown", Original: itemID, EndToEnd: e2e, Amount: 900, Held: 700, Covered: 600,
+		Situation: "SCAM", Status: pix.CaseOpen, OpenedAt: testNow, DeadlineAt: testNow + 1, AnalysisAt: testNow + 2, ReleaseAt: testNow + 3, DueAt: testNow + 4,
 	}
 }
 
@@ -22,7 +23,7 @@ const caseTail = `"reason":"REFUND_REQUEST","situation":"SCAM",`
 
 // caseBegin is the beginning of the JSON of specialReturn(id).
 func caseBegin(id byte) string {
-	return `"id":"` + ledger.CaseID{id}.String() + `","transaction_id":"` + itemID.Public(ledger.TxReceipt) + `","end_to_end_id":"` + e2e + `","amount":900,`
+	return `"id":"` + pix.CaseID{id}.String() + `","transaction_id":"` + itemID.Public(pix.TxReceipt) + `","end_to_end_id":"` + e2e + `","amount":900,`
 }
 
 const caseTimes = `"opened_at":"2026-09-21T14:13:20.000Z","deadline_at":"2026-09-21T14:13:20.001Z","analysis_due_at":"2026-09-21T14:13:20.002Z",`
@@ -31,12 +32,12 @@ const caseTimes = `"opened_at":"2026-09-21T14:13:20.000Z","deadline_at":"2026-09
 // known.
 func TestCase(t *testing.T) {
 	open, defended, closed := specialReturn(1), specialReturn(1), specialReturn(1)
-	defended.Status, defended.Defense = ledger.CaseDefended, &ledger.Defense{Justification: "a \"b\"\n", Result: ledger.Disagreed, SubmittedAt: testNow + 9}
-	closed.Status, closed.Result, closed.ClosedAt, closed.Held, closed.Covered, closed.Refunded = ledger.CaseClosed, ledger.Agreed, testNow+10, 100, 0, 600
+	defended.Status, defended.Defense = pix.CaseDefended, &ledger.Defense{Justification: "a \"b\"\n", Result: pix.Disagreed, SubmittedAt: testNow + 9}
+	closed.Status, closed.Result, closed.ClosedAt, closed.Held, closed.Covered, closed.Refunded = pix.CaseClosed, pix.Agreed, testNow+10, 100, 0, 600
 	closed.Details, closed.Stopped = "not shown", true
-	closed.Defense = &ledger.Defense{Justification: "ç", Result: ledger.Agreed, Contact: "ana@x.br", SubmittedAt: testNow + 9}
+	closed.Defense = &ledger.Defense{Justification: "ç", Result: pix.Agreed, Contact: "ana@x.br", SubmittedAt: testNow + 9}
 	cancelled := specialReturn(1)
-	cancelled.Status, cancelled.ClosedAt, cancelled.Held, cancelled.Covered = ledger.CaseCancelled, testNow+10, 0, 0
+	cancelled.Status, cancelled.ClosedAt, cancelled.Held, cancelled.Covered = pix.CaseCancelled, testNow+10, 0, 0
 	const sums = `"held_amount":700,"covered_amount":600,"refunded_amount":0,`
 	for name, v := range map[string]struct {
 		of   *ledger.Case
@@ -69,7 +70,7 @@ func TestListCases(t *testing.T) {
 	for n := range 203 { // the newest first
 		k := specialReturn(byte(203 - n))
 		if k.Ordinal == 5 {
-			k.Status = ledger.CaseCancelled
+			k.Status = pix.CaseCancelled
 		}
 		f.cases = append(f.cases, k)
 	}
@@ -82,7 +83,7 @@ func TestListCases(t *testing.T) {
 		}
 		_, end, _ = strings.Cut(g.body, `],`)
 		for o := range 204 {
-			if strings.HasPrefix(g.body, `{"worked":true,"data":[{"id":"`+ledger.CaseID{byte(o)}.String()+`"`) {
+			if strings.HasPrefix(g.body, `{"worked":true,"data":[{"id":"`+pix.CaseID{byte(o)}.String()+`"`) {
 				first = o
 			}
 		}
@@ -142,7 +143,7 @@ func TestUnknownCase(t *testing.T) {
 	makeKey(t, f.keys, "cli_stranger", keyOf(newAccount(t, f)))
 	const unknown = `{"errors":{"not_found":"case not found"}}`
 	for _, id := range []string{
-		"x", "med_", ledger.CaseID{2}.String(), strings.ToUpper(k.ID.String()), k.ID.String() + "a", "%00", "a%00b", "%2F", "a%2Fb", "..%2F..", "%zz", "%", "%FF%FE", "%E2%82", "%22", "%7B%7D", "%20", "é",
+		"x", "med_", pix.CaseID{2}.String(), strings.ToUpper(k.ID.String()), k.ID.String() + "a", "%00", "a%00b", "%2F", "a%2Fb", "..%2F..", "%zz", "%", "%FF%FE", "%E2%82", "%22", "%7B%7D", "%20", "é",
 		strings.Repeat("m", 3000), "med_" + strings.Repeat("%00", 26),
 	} {
 		f.expect(sent{method: "GET", path: medPath + "/" + id}, 404, unknown)
@@ -165,7 +166,7 @@ func TestUnknownCase(t *testing.T) {
 // TestDefenseBody checks the fields of a defence at their limits, and their order.
 func TestDefenseBody(t *testing.T) {
 	f := newFixture(t)
-	id := ledger.CaseID{3}
+	id := pix.CaseID{3}
 	path := medPath + "/" + id.String() + "/defense"
 	f.engine.answer = ledger.Answer{Refusal: &ledger.Refusal{Code: ledger.RefuseUnknownCase, Message: "case not found"}}
 	refused := func(field, text string) string {
@@ -187,11 +188,11 @@ func TestDefenseBody(t *testing.T) {
 		}
 	}
 	for body, want := range map[string]ledger.DefendCase{
-		`{"justification":"x"}`:                                                      {Justification: "x", Result: ledger.Disagreed},
-		`{"justification":"x","result":null,"contact":null}`:                         {Justification: "x", Result: ledger.Disagreed},
-		`{"contact":"","justification":" ","result":"DISAGREED"}`:                    {Justification: " ", Result: ledger.Disagreed},
-		`{"contact":"c","justification":"x","result":"AGREED"}`:                      {Justification: "x", Result: ledger.Agreed, Contact: "c"},
-		`{"contact":` + long("ç", 140) + `,"justification":` + long("ç", 2000) + `}`: {Justification: strings.Repeat("ç", 2000), Result: ledger.Disagreed, Contact: strings.Repeat("ç", 140)},
+		`{"justification":"x"}`:                                                      {Justification: "x", Result: pix.Disagreed},
+		`{"justification":"x","result":null,"contact":null}`:                         {Justification: "x", Result: pix.Disagreed},
+		`{"contact":"","justification":" ","result":"DISAGREED"}`:                    {Justification: " ", Result: pix.Disagreed},
+		`{"contact":"c","justification":"x","result":"AGREED"}`:                      {Justification: "x", Result: pix.Agreed, Contact: "c"},
+		`{"contact":` + long("ç", 140) + `,"justification":` + long("ç", 2000) + `}`: {Justification: strings.Repeat("ç", 2000), Result: pix.Disagreed, Contact: strings.Repeat("ç", 140)},
 	} {
 		want.ID = id
 		f.engine.command = nil
@@ -207,7 +208,7 @@ func TestDefenseBody(t *testing.T) {
 	// A name that is no case's reaches the engine as the id zero, which no case has.
 	for _, name := range []string{"x", "%00", "%zz", "%2F", "med_x"} {
 		f.expect(sent{path: medPath + "/" + name + "/defense", body: `{"justification":"x"}`}, 404, `{"worked":false,"errors":{"not_found":"case not found"}}`)
-		if c, ok := f.engine.command.(ledger.DefendCase); !ok || c.ID != (ledger.CaseID{}) {
+		if c, ok := f.engine.command.(ledger.DefendCase); !ok || c.ID != (pix.CaseID{}) {
 			t.Errorf("%s: %+v", name, f.engine.command)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // requestPayout is POST /pix/cash-out.
@@ -86,16 +87,16 @@ const (
 func renderPayout(t *ledger.Transaction, q Queueing, camel bool) (int, []byte) {
 	status, code, detail := "accepted", fasthttp.StatusAccepted, detailAccepted
 	switch t.Status {
-	case ledger.StatusSettled:
+	case pix.StatusSettled:
 		status, code, detail = "settled", fasthttp.StatusOK, detailSettled
-	case ledger.StatusQueued:
+	case pix.StatusQueued:
 		status, detail = "queued", detailQueued
-	case ledger.StatusPending:
+	case pix.StatusPending:
 		status, detail = "pending_approval", detailPending
 	}
 	o := opened(camel, 512)
 	o.flag("worked", true)
-	o.flag("final", t.Status == ledger.StatusSettled)
+	o.flag("final", t.Status == pix.StatusSettled)
 	o.text("transaction_id", t.Public())
 	o.text("end_to_end_id", t.EndToEnd)
 	o.textOrNull("external_id", t.ExternalID)
@@ -103,7 +104,7 @@ func renderPayout(t *ledger.Transaction, q Queueing, camel bool) (int, []byte) {
 	o.number("fee_amount", int64(t.Fee))
 	o.number("net_amount", int64(t.Net()))
 	o.text("status", status)
-	if t.Status == ledger.StatusQueued {
+	if t.Status == pix.StatusQueued {
 		o.text("type", "pix")
 		o.text("outbound_request_id", t.ID.String())
 		o.text("message", detail)

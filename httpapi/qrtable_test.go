@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 var tables = sync.OnceValue(func() (all [maxTabled + 1]*qrTable) {
@@ -130,9 +131,9 @@ func TestTableIsUsed(t *testing.T) {
 // even where they are longest.
 func TestChargesHaveTheLead(t *testing.T) {
 	charge := ledger.Transaction{
-		ID: itemID, Kind: ledger.TxCharge, Amount: ledger.MaxAmount, Description: strings.Repeat("a", 140),
+		ID: itemID, Kind: pix.TxCharge, Amount: pix.MaxAmount, Description: strings.Repeat("a", 140),
 		Charge: ledger.ChargePart{
-			Key:          ledger.Key{Value: strings.Repeat("k", 65) + "@example.com"},
+			Key:          pix.Key{Value: strings.Repeat("k", 65) + "@example.com"},
 			MerchantName: strings.Repeat("Ana ", 10), MerchantCity: strings.Repeat("Rio ", 10),
 		},
 	}
@@ -145,7 +146,7 @@ func TestChargesHaveTheLead(t *testing.T) {
 		if len(parts[0].text) != lead || !parts[0].alnum || version(parts) == 0 {
 			t.Errorf("no table for %q", text)
 		}
-		charge.Amount, charge.Description = ledger.UnitsPerCentavo, ""
+		charge.Amount, charge.Description = pix.UnitsPerCentavo, ""
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestReasonTexts checks that every code which the contract names, and every code that the
@@ -12,7 +13,7 @@ import (
 func TestReasonTexts(t *testing.T) {
 	codes := strings.Fields("AC03 AB03 ED05 DUPL AM02 FF08 BE01 AM09 CH16 DT05 cnpj_out_blocked")
 	codes = append(codes, ledger.ReasonQueueTimeout, ledger.ReasonVoided, ledger.ReasonDeclined, ledger.ReasonExpired, ledger.ReasonNotResent, ledger.ReasonDuplicate)
-	codes = append(codes, ledger.BucketClient.Reason(), ledger.BucketInstitution.Reason())
+	codes = append(codes, pix.BucketClient.Reason(), pix.BucketInstitution.Reason())
 	for _, c := range ledger.Refusals() {
 		if _, outside := ledger.ParseRefusal(c.String()); outside {
 			codes = append(codes, c.String())

@@ -9,6 +9,7 @@ import (
 
 	"pixd/actors/fair"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi/receipt"
 )
 
@@ -70,14 +71,14 @@ const (
 // NewReceiptPlaces makes the places in which receipts are drawn as PDFs. A drawing takes a
 // processor for about 15 ms, and 15 MB; there is a place for every second processor, so that
 // payments have the others.
-func NewReceiptPlaces() *fair.Pool[ledger.AccountID] {
+func NewReceiptPlaces() *fair.Pool[pix.AccountID] {
 	places := max(1, runtime.GOMAXPROCS(0)/2)
-	return fair.New[ledger.AccountID](fair.Bounds{Places: places, Share: receiptShare, Queue: receiptQueue})
+	return fair.New[pix.AccountID](fair.Bounds{Places: places, Share: receiptShare, Queue: receiptQueue})
 }
 
 // draw draws a receipt of an account once the account has a place. ledger.ErrBusy: receiptQueue
 // of its receipts wait already, or none was free in time.
-func (s *service) draw(a ledger.AccountID, f *receipt.Facts) ([]byte, error) {
+func (s *service) draw(a pix.AccountID, f *receipt.Facts) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), receiptWait)
 	defer cancel()
 	if s.Receipts.Take(ctx, a) != nil {
@@ -88,7 +89,7 @@ func (s *service) draw(a ledger.AccountID, f *receipt.Facts) ([]byte, error) {
 }
 
 // giveReceiptPlace gives back the place of a drawing: at once where no other account sends requests.
-func (s *service) giveReceiptPlace(a ledger.AccountID) {
+func (s *service) giveReceiptPlace(a pix.AccountID) {
 	if !s.company.near(s.Now()) {
 		s.Receipts.Give(a)
 		return

@@ -13,6 +13,7 @@ import (
 
 	"pixd/actors/fair"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi/receipt"
 )
 
@@ -35,50 +36,50 @@ const (
 )
 
 // settledOf returns a transaction of the kind that has moved money.
-func settledOf(kind ledger.TxKind) ledger.Transaction {
-	t := payout(ledger.StatusSettled)
+func settledOf(kind pix.TxKind) ledger.Transaction {
+	t := payout(pix.StatusSettled)
 	t.Kind, t.BookedAt = kind, testNow+1
 	switch kind {
-	case ledger.TxPayout:
+	case pix.TxPayout:
 		return t
-	case ledger.TxRefund:
+	case pix.TxRefund:
 		t.Refund = ledger.RefundPart{Original: otherID, OriginalEndToEnd: "E1"}
-	case ledger.TxReturn:
+	case pix.TxReturn:
 		t.Return, t.ReasonCode = ledger.ReturnPart{Original: otherID, OriginalEndToEnd: "E1"}, "MD06"
-	case ledger.TxCharge:
-		t.Charge.Key = ledger.Key{Type: ledger.KeyEVP, Value: testEVP}
-	case ledger.TxReceipt:
+	case pix.TxCharge:
+		t.Charge.Key = pix.Key{Type: pix.KeyEVP, Value: testEVP}
+	case pix.TxReceipt:
 		t.Receipt.Key = "98765432100"
-	case ledger.TxTED, ledger.TxInternal:
-		t.EndToEnd, t.ExternalID, t.Counterparty = "", "", ledger.Party{}
+	case pix.TxTED, pix.TxInternal:
+		t.EndToEnd, t.ExternalID, t.Counterparty = "", "", pix.Party{}
 	}
 	t.Payout = ledger.PayoutPart{}
-	if kind != ledger.TxRefund {
-		t.Status = ledger.StatusCompleted
+	if kind != pix.TxRefund {
+		t.Status = pix.StatusCompleted
 	}
 	return t
 }
 
 func TestReceipt(t *testing.T) {
-	late, cpf, given := settledOf(ledger.TxPayout), settledOf(ledger.TxPayout), settledOf(ledger.TxTED)
+	late, cpf, given := settledOf(pix.TxPayout), settledOf(pix.TxPayout), settledOf(pix.TxTED)
 	late.Transfer.LateAt = testNow + 1
 	late.BookedAt = testNow
-	cpf.Payout.Key = ledger.Key{Type: ledger.KeyCPF, Value: "12345678909"}
-	given.Counterparty = ledger.Party{Name: "Ana", Document: "987.654.321-00"}
+	cpf.Payout.Key = pix.Key{Type: pix.KeyCPF, Value: "12345678909"}
+	given.Counterparty = pix.Party{Name: "Ana", Document: "987.654.321-00"}
 	given.PaidAt = testNow
 	for name, v := range map[string]struct {
 		tx                                ledger.Transaction
 		kind, money, payer, recipient, to string
 	}{
-		"charge":   {settledOf(ledger.TxCharge), `"type":"pix","direction":"inbound","status":"completed",`, "9950", zeParty + "null}", ownParty + `"` + testEVP + `"}`, ""},
-		"receipt":  {settledOf(ledger.TxReceipt), `"type":"pix","direction":"inbound","status":"completed",`, "9950", zeParty + "null}", ownParty + `"***.654.321-**"}`, ""},
-		"payout":   {settledOf(ledger.TxPayout), `"type":"pix","direction":"outbound","status":"settled",`, "10050", ownParty + "null}", zeParty + `"z@x.br"}`, ""},
+		"charge":   {settledOf(pix.TxCharge), `"type":"pix","direction":"inbound","status":"completed",`, "9950", zeParty + "null}", ownParty + `"` + testEVP + `"}`, ""},
+		"receipt":  {settledOf(pix.TxReceipt), `"type":"pix","direction":"inbound","status":"completed",`, "9950", zeParty + "null}", ownParty + `"***.654.321-**"}`, ""},
+		"payout":   {settledOf(pix.TxPayout), `"type":"pix","direction":"outbound","status":"settled",`, "10050", ownParty + "null}", zeParty + `"z@x.br"}`, ""},
 		"to a CPF": {cpf, `"type":"pix","direction":"outbound","status":"settled",`, "10050", ownParty + "null}", zeParty + `"***.456.789-**"}`, ""},
 		"late":     {late, `"type":"pix","direction":"outbound","status":"settled",`, "10050", ownParty + "null}", zeParty + `"z@x.br"}`, ""},
-		"refund":   {settledOf(ledger.TxRefund), `"type":"pix","direction":"outbound","status":"settled",`, "10050", ownParty + "null}", zeParty + "null}", otherID.Public(ledger.TxCharge)},
-		"return":   {settledOf(ledger.TxReturn), `"type":"pix","direction":"inbound","status":"completed",`, "9950", zeParty + "null}", ownParty + "null}", otherID.Public(ledger.TxPayout)},
-		"TED":      {settledOf(ledger.TxTED), `"type":"ted","direction":"inbound","status":"completed",`, "9950", `{"name":null,"document":null,"ispb":null,"bank_name":null,"pix_key":null}`, ownParty + "null}", ""},
-		"internal": {settledOf(ledger.TxInternal), `"type":"internal","direction":"inbound","status":"completed",`, "9950", `{"name":null,"document":null,"ispb":null,"bank_name":null,"pix_key":null}`, ownParty + "null}", ""},
+		"refund":   {settledOf(pix.TxRefund), `"type":"pix","direction":"outbound","status":"settled",`, "10050", ownParty + "null}", zeParty + "null}", otherID.Public(pix.TxCharge)},
+		"return":   {settledOf(pix.TxReturn), `"type":"pix","direction":"inbound","status":"completed",`, "9950", zeParty + "null}", ownParty + "null}", otherID.Public(pix.TxPayout)},
+		"TED":      {settledOf(pix.TxTED), `"type":"ted","direction":"inbound","status":"completed",`, "9950", `{"name":null,"document":null,"ispb":null,"bank_name":null,"pix_key":null}`, ownParty + "null}", ""},
+		"internal": {settledOf(pix.TxInternal), `"type":"internal","direction":"inbound","status":"completed",`, "9950", `{"name":null,"document":null,"ispb":null,"bank_name":null,"pix_key":null}`, ownParty + "null}", ""},
 		"from Ana": {given, `"type":"ted","direction":"inbound","status":"completed",`, "9950", `{"name":"Ana","document":"***.654.321-**","ispb":null,"bank_name":null,"pix_key":null}`, ownParty + "null}", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +88,7 @@ func TestReceipt(t *testing.T) {
 			if v.tx.EndToEnd == "" {
 				ids = `"end_to_end_id":null,"external_id":null,`
 			}
-			if v.tx.Kind == ledger.TxReturn {
+			if v.tx.Kind == pix.TxReturn {
 				reason = `"MD06"`
 			}
 			if v.to != "" {
@@ -115,12 +116,12 @@ func TestReceipt(t *testing.T) {
 // TestReceiptAsPDF checks the headers of a PDF, and that it says what the transaction says,
 // with what must be masked masked.
 func TestReceiptAsPDF(t *testing.T) {
-	tx := settledOf(ledger.TxPayout)
-	tx.Payout.Key = ledger.Key{Type: ledger.KeyCPF, Value: "12345678909"}
+	tx := settledOf(pix.TxPayout)
+	tx.Payout.Key = pix.Key{Type: pix.KeyCPF, Value: "12345678909"}
 	f := receipted(t, &tx)
 	own := receipt.Institution{Name: "Pixd IP", ISPB: "99999004"}
 	want, err := receipt.PDF(receipt.Facts{
-		Kind: ledger.TxPayout, Amount: 10000, Fee: 50, Net: 10050, Issuer: own,
+		Kind: pix.TxPayout, Amount: 10000, Fee: 50, Net: 10050, Issuer: own,
 		Payer:         receipt.Party{Name: "Loja Aurora", Document: "**.222.333/0001-**", Institution: own},
 		Recipient:     receipt.Party{Name: "Zé", Document: "***.456.789-**", Key: "***.456.789-**", Institution: receipt.Institution{Name: "Itaú Unibanco", ISPB: "60701190"}},
 		TransactionID: tx.Public(), EndToEnd: e2e, Description: `a "b"`, CompletedAt: testNow + 1,
@@ -144,15 +145,15 @@ func TestReceiptAsPDF(t *testing.T) {
 // TestNoReceipt checks that a transaction that has moved no money has no receipt, and that
 // nothing is asked about the account.
 func TestNoReceipt(t *testing.T) {
-	tx := settledOf(ledger.TxPayout)
+	tx := settledOf(pix.TxPayout)
 	f := receipted(t, &tx)
 	refused := 0
-	for s := ledger.StatusActive; s <= ledger.StatusSending; s++ {
-		for kind := ledger.TxCharge; kind <= ledger.TxInternal; kind++ {
+	for s := pix.StatusActive; s <= pix.StatusSending; s++ {
+		for kind := pix.TxCharge; kind <= pix.TxInternal; kind++ {
 			tx.Status, tx.Kind = s, kind
 			for _, accept := range []string{typePDF, typeJSON} {
 				look := sent{method: "GET", path: receiptPath, headers: []string{"Accept", accept}}
-				if s == ledger.StatusCompleted || s == ledger.StatusSettled {
+				if s == pix.StatusCompleted || s == pix.StatusSettled {
 					if g := f.send(look); g.status != 200 {
 						t.Errorf("%v: %d", s, g.status)
 					}
@@ -172,7 +173,7 @@ func TestNoReceipt(t *testing.T) {
 // TestUnknownReceipt checks that where a lookup finds nothing, or fails, the receipt has the
 // same answer.
 func TestUnknownReceipt(t *testing.T) {
-	tx := settledOf(ledger.TxPayout)
+	tx := settledOf(pix.TxPayout)
 	f := receipted(t, &tx)
 	makeKey(t, f.keys, "cli_other", keyOf(newAccount(t, f)))
 	for _, id := range []string{"nothing", "%zz", "broken", "e2e", "tag", "ref", "e", "t", "r", "receipt", itemUUID} {
@@ -192,7 +193,7 @@ func TestUnknownReceipt(t *testing.T) {
 
 // TestReceiptWithoutAccount checks the answers where the account cannot be read.
 func TestReceiptWithoutAccount(t *testing.T) {
-	tx := settledOf(ledger.TxPayout)
+	tx := settledOf(pix.TxPayout)
 	f := receipted(t, &tx)
 	f.engine.answer.Head = nil
 	f.expect(sent{method: "GET", path: receiptPath}, 500, shape1("500", "internal error"))
@@ -203,10 +204,10 @@ func TestReceiptWithoutAccount(t *testing.T) {
 // TestReceiptRefused checks the answer where an account may not wait for a place, and that only a
 // PDF needs one.
 func TestReceiptRefused(t *testing.T) {
-	tx := settledOf(ledger.TxPayout)
+	tx := settledOf(pix.TxPayout)
 	f := receipted(t, &tx)
 	o := f.options()
-	o.Receipts = fair.New[ledger.AccountID](fair.Bounds{Places: 2, Share: 1})
+	o.Receipts = fair.New[pix.AccountID](fair.Bounds{Places: 2, Share: 1})
 	f.handler = New(o)
 	if err := o.Receipts.Take(t.Context(), merchant); err != nil {
 		t.Fatal(err)
@@ -230,13 +231,13 @@ func TestReceiptRefused(t *testing.T) {
 }
 
 // clock is the bubble's time.
-func clock() ledger.Millis { return ledger.Millis(time.Now().UnixMilli()) }
+func clock() pix.Millis { return pix.Millis(time.Now().UnixMilli()) }
 
 // TestReceiptsInTurns has one account ask for far more PDFs than may wait. Sixteen wait, and the
 // rest is refused at once. Another account's PDF is the next to be drawn.
 func TestReceiptsInTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &service{Options: Options{Now: clock, Receipts: fair.New[ledger.AccountID](fair.Bounds{Places: 1, Share: receiptShare, Queue: receiptQueue})}}
+		s := &service{Options: Options{Now: clock, Receipts: fair.New[pix.AccountID](fair.Bounds{Places: 1, Share: receiptShare, Queue: receiptQueue})}}
 		if err := s.Receipts.Take(t.Context(), merchant); err != nil { // the greedy account's first
 			t.Fatal(err)
 		}
@@ -244,10 +245,10 @@ func TestReceiptsInTurns(t *testing.T) {
 		s.company.hear(merchant, s.Now)
 		s.company.hear(other, s.Now)
 		var mu sync.Mutex
-		var drawn []ledger.AccountID
-		ask := func(a ledger.AccountID) {
+		var drawn []pix.AccountID
+		ask := func(a pix.AccountID) {
 			go func() {
-				file, err := s.draw(a, &receipt.Facts{Kind: ledger.TxPayout})
+				file, err := s.draw(a, &receipt.Facts{Kind: pix.TxPayout})
 				if err != nil || len(file) == 0 {
 					t.Errorf("%v: %d bytes (%v)", a, len(file), err)
 				}
@@ -318,7 +319,7 @@ func TestReceiptPlaces(t *testing.T) {
 		p := NewReceiptPlaces()
 		runtime.GOMAXPROCS(before)
 		got := 0
-		for a := range ledger.AccountID(16) {
+		for a := range pix.AccountID(16) {
 			if p.Take(ended, a) == nil {
 				got++
 			}
@@ -364,12 +365,12 @@ func TestReceiptQueue(t *testing.T) {
 // TestReceiptPlaceRests checks that the place of a drawing rests where another account has asked for
 // anything within the last second, and that a merchant who is alone has it again at once.
 func TestReceiptPlaceRests(t *testing.T) {
-	tx := settledOf(ledger.TxPayout)
+	tx := settledOf(pix.TxPayout)
 	f := receipted(t, &tx)
 	makeKey(t, f.keys, "cli_other", keyOf(newAccount(t, f)))
 	synctest.Test(t, func(t *testing.T) {
 		o := f.options()
-		o.Receipts = fair.New[ledger.AccountID](fair.Bounds{Places: 1, Share: receiptShare, Queue: receiptQueue})
+		o.Receipts = fair.New[pix.AccountID](fair.Bounds{Places: 1, Share: receiptShare, Queue: receiptQueue})
 		f.handler = New(o)
 		drawn := func(when string, rests int) {
 			t.Helper()
@@ -381,7 +382,7 @@ func TestReceiptPlaceRests(t *testing.T) {
 			}
 			time.Sleep(receiptRest)
 			synctest.Wait()
-			f.now += ledger.Millis(receiptRest / time.Millisecond)
+			f.now += pix.Millis(receiptRest / time.Millisecond)
 			if got := o.Receipts.Counts(); got != (fair.Counts{}) {
 				t.Errorf("%s: %+v when a place has rested", when, got)
 			}
@@ -394,7 +395,7 @@ func TestReceiptPlaceRests(t *testing.T) {
 		drawn("alone again", 0)
 		other(200)
 		drawn("beside another", 1)
-		f.now += companyLasts - 2*ledger.Millis(receiptRest/time.Millisecond)
+		f.now += companyLasts - 2*pix.Millis(receiptRest/time.Millisecond)
 		drawn("just within the second", 1)
 		drawn("a second after both", 0)
 		f.expect(sent{method: "GET", path: balance, client: "cli_other", ip: "127.0.0.2"}, 403, `{…`)

@@ -6,6 +6,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // originals are the names of the field that names the payment to refund, in the order of the
@@ -62,7 +63,7 @@ const (
 // afterwards.
 func renderRefund(t *ledger.Transaction, camel bool) (int, []byte) {
 	status, code, detail := "accepted", fasthttp.StatusAccepted, detailRefundAccepted
-	if t.Status == ledger.StatusSettled {
+	if t.Status == pix.StatusSettled {
 		status, code, detail = "settled", fasthttp.StatusOK, detailRefundSettled
 	}
 	o := opened(camel, 256)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 const refundPath = base + "/pix/refund"
@@ -111,7 +112,7 @@ func TestRefundBody(t *testing.T) {
 		change(&c)
 		return &c
 	}
-	amountOf := func(n ledger.Amount) *ledger.RequestRefund {
+	amountOf := func(n pix.Amount) *ledger.RequestRefund {
 		return with(func(c *ledger.RequestRefund) { c.Amount = n })
 	}
 	reasonOf := func(s string) *ledger.RequestRefund {
@@ -184,16 +185,16 @@ func TestRefundBody(t *testing.T) {
 // TestRefundAnswers checks every answer to a refund, byte for byte.
 func TestRefundAnswers(t *testing.T) {
 	f := newFixture(t)
-	tx := refund(ledger.StatusAccepted)
+	tx := refund(pix.StatusAccepted)
 	mid := `"transaction_id":"` + tx.Public() + `","end_to_end_id":"` + tx.EndToEnd + `","amount":300,`
 	accepted := `{"worked":true,` + mid + `"status":"accepted","detail":"Refund accepted, settlement follows"}`
 	settled := `{"worked":true,` + mid + `"status":"settled","detail":"Refund settled"}`
 	good := sent{path: refundPath, body: `{"original_transaction_id":"o"}`}
 	for _, v := range []struct {
-		status ledger.TxStatus
+		status pix.TxStatus
 		code   int
 		want   string
-	}{{ledger.StatusAccepted, 202, accepted}, {ledger.StatusFailed, 202, accepted}, {ledger.StatusSettled, 200, settled}} {
+	}{{pix.StatusAccepted, 202, accepted}, {pix.StatusFailed, 202, accepted}, {pix.StatusSettled, 200, settled}} {
 		shown := refund(v.status)
 		f.engine.answer = ledger.Answer{Tx: &shown}
 		f.expect(good, v.code, v.want)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // camelKeys is the style of answers whose keys are camelCase.
@@ -36,11 +37,11 @@ func (r Renderer) write(a *ledger.Answer, camel bool) (status int, body []byte) 
 		return renderSubscribed(a.Subscription, camel)
 	case a.Case != nil:
 		return renderCase(a.Case, camel)
-	case a.Tx.Kind == ledger.TxRefund:
+	case a.Tx.Kind == pix.TxRefund:
 		return renderRefund(a.Tx, camel)
-	case a.Tx.Kind == ledger.TxCharge:
+	case a.Tx.Kind == pix.TxCharge:
 		return renderCharge(a.Tx, camel)
-	case a.Tx.Kind == ledger.TxPayout:
+	case a.Tx.Kind == pix.TxPayout:
 		return renderPayout(a.Tx, r.Queueing, camel)
 	}
 	panic(fmt.Sprintf("httpapi: no answer is made of a %v", a.Tx.Kind))

@@ -8,26 +8,27 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme/brcode"
 )
 
 func TestRenderPayout(t *testing.T) {
-	p := payout(ledger.StatusAccepted)
+	p := payout(pix.StatusAccepted)
 	mid := `"transaction_id":"` + p.Public() + `","end_to_end_id":"` + e2e + `","external_id":"o-1","amount":10000,"fee_amount":50,"net_amount":10050,`
-	for s, want := range map[ledger.TxStatus]struct {
+	for s, want := range map[pix.TxStatus]struct {
 		status int
 		body   string
 	}{
-		ledger.StatusSettled:  {200, `{"worked":true,"final":true,` + mid + `"status":"settled","detail":"Payment settled"}`},
-		ledger.StatusAccepted: {202, `{"worked":true,"final":false,` + mid + `"status":"accepted","detail":"Payment accepted, settlement follows"}`},
-		ledger.StatusRejected: {202, `{"worked":true,"final":false,` + mid + `"status":"accepted","detail":"Payment accepted, settlement follows"}`},
+		pix.StatusSettled:  {200, `{"worked":true,"final":true,` + mid + `"status":"settled","detail":"Payment settled"}`},
+		pix.StatusAccepted: {202, `{"worked":true,"final":false,` + mid + `"status":"accepted","detail":"Payment accepted, settlement follows"}`},
+		pix.StatusRejected: {202, `{"worked":true,"final":false,` + mid + `"status":"accepted","detail":"Payment accepted, settlement follows"}`},
 	} {
 		p.Status = s
 		if status, body := (Renderer{queueing}).write(&ledger.Answer{Tx: &p}, false); status != want.status || string(body) != want.body {
 			t.Errorf("%d: %d %s", s, status, body)
 		}
 	}
-	p.Status = ledger.StatusPending
+	p.Status = pix.StatusPending
 	want := `{"worked":true,"final":false,` + mid + `"status":"pending_approval","detail":"Payment awaits approval by the institution"}`
 	if status, body := (Renderer{queueing}).write(&ledger.Answer{Tx: &p}, false); status != 202 || string(body) != want {
 		t.Errorf("pending: %d %s", status, body)
@@ -42,7 +43,7 @@ func TestRenderPayout(t *testing.T) {
 // payout has and the members about the queue, with the operator's times in whole seconds,
 // rounded up.
 func TestRenderQueued(t *testing.T) {
-	p := payout(ledger.StatusQueued)
+	p := payout(pix.StatusQueued)
 	status, body := (Renderer{queueing}).write(&ledger.Answer{Tx: &p}, false)
 	want := `{"worked":true,"final":false,"transaction_id":"` + p.Public() + `","end_to_end_id":"` + e2e + `","external_id":"o-1",` +
 		`"amount":10000,"fee_amount":50,"net_amount":10050,"status":"queued","type":"pix","outbound_request_id":"` + itemUUID + `",` +
@@ -63,7 +64,7 @@ func TestRenderQueued(t *testing.T) {
 }
 
 func TestRenderCharge(t *testing.T) {
-	tx := ledger.Transaction{ID: itemID, Kind: ledger.TxCharge, Status: ledger.StatusActive, Amount: 123_400, Description: "café & pão", ExternalID: "o:1", Charge: ledger.ChargePart{Key: ledger.Key{Type: ledger.KeyEVP, Value: testEVP}, MerchantName: "Padaria São João", MerchantCity: "São Paulo"}}
+	tx := ledger.Transaction{ID: itemID, Kind: pix.TxCharge, Status: pix.StatusActive, Amount: 123_400, Description: "café & pão", ExternalID: "o:1", Charge: ledger.ChargePart{Key: pix.Key{Type: pix.KeyEVP, Value: testEVP}, MerchantName: "Padaria São João", MerchantCity: "São Paulo"}}
 	status, body := (Renderer{queueing}).write(&ledger.Answer{Tx: &tx}, false)
 	var fields struct {
 		Code  string `json:"qr_code"`

@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // listen serves the fixture's handler on a loopback port and returns the address.
@@ -61,7 +62,7 @@ func signed(body string) string {
 func TestCut(t *testing.T) {
 	for name, e := range map[string]*fakeEngine{
 		"unknown": {err: ledger.ErrCut},
-		"panic":   {answer: ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxTED}}},
+		"panic":   {answer: ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxTED}}},
 	} {
 		f := newFixture(t)
 		*f.engine = *e
@@ -70,7 +71,7 @@ func TestCut(t *testing.T) {
 		}
 	}
 	f := newFixture(t)
-	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout}}
 	if line, err := f.dial(f.listen(), signed(payBody)).ReadString('\n'); err != nil || line != "HTTP/1.1 202 Accepted\r\n" {
 		t.Errorf("got %q, %v", line, err)
 	}
@@ -146,7 +147,7 @@ func TestHead(t *testing.T) {
 // when the server reuses its buffers for another request.
 func TestCommandsAreCopies(t *testing.T) {
 	f := newFixture(t)
-	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: ledger.TxPayout}}
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout}}
 	body := func(c string) string {
 		return `{"amount":1,"description":"` + strings.Repeat(c, 30) + `","external_id":"` + strings.Repeat(c, 20) + `","pix_key":"` + strings.Repeat(c, 9) + `@x.com"}`
 	}

@@ -8,7 +8,9 @@ import (
 	"github.com/goccy/go-json"
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // secretBytes is the length of the key with which a webhook's events are signed.
@@ -73,7 +75,7 @@ func renderSubscribed(s *ledger.Subscription, camel bool) (int, []byte) {
 }
 
 // kinds writes the member events.
-func (o *object) kinds(m ledger.EventMask) {
+func (o *object) kinds(m pix.EventMask) {
 	o.name("events")
 	o.b = append(o.b, '[')
 	for i, k := range m.Kinds() {
@@ -114,10 +116,10 @@ func listWebhooks(c *call) {
 
 // webhookID returns the id of a subscription in the path; the id zero, which no subscription
 // has, where it is of another form.
-func (c *call) webhookID() ledger.SubscriptionID {
+func (c *call) webhookID() pix.SubscriptionID {
 	name, _ := c.ctx.UserValue("id").(string)
 	text, _ := url.PathUnescape(name)
-	id, _ := ledger.ParseSubscriptionID(text)
+	id, _ := pix.ParseSubscriptionID(text)
 	return id
 }
 
@@ -147,7 +149,7 @@ func (c *call) unknownWebhook() {
 
 // ownWebhook returns the account's subscription in the path. Where there is none, or it was
 // removed, it answers and returns false.
-func (c *call) ownWebhook() (ledger.Target, bool) {
+func (c *call) ownWebhook() (layout.Target, bool) {
 	id := c.webhookID()
 	all, err := c.History.Subscriptions(c.key.Account, []uint32{id.Number()})
 	switch {
@@ -156,9 +158,9 @@ func (c *call) ownWebhook() (ledger.Target, bool) {
 	case len(all) != 1 || all[0].ID != id:
 		c.unknownWebhook()
 	default:
-		return ledger.Target{Account: c.key.Account, Number: id.Number()}, true
+		return layout.Target{Account: c.key.Account, Number: id.Number()}, true
 	}
-	return ledger.Target{}, false
+	return layout.Target{}, false
 }
 
 // listDeliveries is GET /webhooks/:id/deliveries: events that the merchant has not
@@ -166,10 +168,10 @@ func (c *call) ownWebhook() (ledger.Target, bool) {
 func listDeliveries(c *call) {
 	q := c.query("page", "per_page", "status")
 	page, perPage := q.pages()
-	state := ledger.DeliveryPending
+	state := layout.DeliveryPending
 	if text, given := q.values["status"]; given {
 		var known bool
-		if state, known = ledger.ParseDeliveryState(text); !known {
+		if state, known = layout.ParseDeliveryState(text); !known {
 			q.refuse("status", "status must be pending, dead or delivered")
 		}
 	}
@@ -180,7 +182,7 @@ func listDeliveries(c *call) {
 	if !ok {
 		return
 	}
-	all, err := c.History.Deliveries(t, state, ledger.Page{Number: page, Size: perPage})
+	all, err := c.History.Deliveries(t, state, layout.Page{Number: page, Size: perPage})
 	if err != nil {
 		c.failed(err)
 		return
@@ -221,7 +223,7 @@ func retryDelivery(c *call) {
 	}
 	name, _ := c.ctx.UserValue("event_id").(string)
 	text, _ := url.PathUnescape(name)
-	id, known := ledger.ParseEventID(text)
+	id, known := pix.ParseEventID(text)
 	if !known {
 		c.unknownDelivery()
 		return
@@ -232,7 +234,7 @@ func retryDelivery(c *call) {
 	o := opened(c.camel, 128)
 	o.flag("worked", true)
 	o.text("event_id", id.String())
-	o.text("status", ledger.DeliveryPending.String())
+	o.text("status", layout.DeliveryPending.String())
 	kept := ledger.Stored{Code: fasthttp.StatusAccepted, Body: o.closed()}
 	claim := c.claimed()
 	if claim == nil {
@@ -243,13 +245,13 @@ func retryDelivery(c *call) {
 }
 
 // retried puts a delivery back in line. Where it cannot, it answers and returns false.
-func (c *call) retried(t ledger.Target, id ledger.EventID) bool {
+func (c *call) retried(t layout.Target, id pix.EventID) bool {
 	err := c.Webhooks.Retry(t, id)
 	switch {
-	case errors.Is(err, ledger.ErrNoDelivery):
+	case errors.Is(err, layout.ErrNoDelivery):
 		c.unknownDelivery()
-	case errors.Is(err, ledger.ErrSubscriptionEnded):
-		answerErrors(c.ctx, fasthttp.StatusUnprocessableEntity, "unprocessable_entity", ledger.ErrSubscriptionEnded.Error())
+	case errors.Is(err, layout.ErrSubscriptionEnded):
+		answerErrors(c.ctx, fasthttp.StatusUnprocessableEntity, "unprocessable_entity", layout.ErrSubscriptionEnded.Error())
 	case err != nil:
 		c.failed(err)
 	}
@@ -257,5 +259,5 @@ func (c *call) retried(t ledger.Target, id ledger.EventID) bool {
 }
 
 func (c *call) unknownDelivery() {
-	answerErrors(c.ctx, fasthttp.StatusNotFound, "not_found", ledger.ErrNoDelivery.Error())
+	answerErrors(c.ctx, fasthttp.StatusNotFound, "not_found", layout.ErrNoDelivery.Error())
 }

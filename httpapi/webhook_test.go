@@ -8,25 +8,27 @@ import (
 	"strings"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // fakeWebhooks gives the errors that a test sets, and keeps what it was asked.
 type fakeWebhooks struct {
 	bad, err error
-	account  ledger.AccountID
+	account  pix.AccountID
 	url      string
-	target   ledger.Target
-	event    ledger.EventID
+	target   layout.Target
+	event    pix.EventID
 	retries  int
 }
 
-func (w *fakeWebhooks) Check(_ context.Context, id ledger.AccountID, url string) error {
+func (w *fakeWebhooks) Check(_ context.Context, id pix.AccountID, url string) error {
 	w.account, w.url = id, url
 	return w.bad
 }
 
-func (w *fakeWebhooks) Retry(t ledger.Target, e ledger.EventID) error {
+func (w *fakeWebhooks) Retry(t layout.Target, e pix.EventID) error {
 	w.target, w.event = t, e
 	w.retries++
 	return w.err
@@ -39,8 +41,8 @@ func hookFixture(t *testing.T) (*fixture, *fakeWebhooks, *ledger.Subscription) {
 	o.Webhooks, o.NewSecret = w, func(n int) []byte { return bytes.Repeat([]byte{7}, n) }
 	f.handler = New(o)
 	s := &ledger.Subscription{
-		ID: ledger.NewSubscriptionID(merchant, 3, [4]byte{1}), URL: "https://a.example/x?y=1&z", Secret: bytes.Repeat([]byte{7}, 32),
-		Events: ledger.EventMask(0).With(ledger.EventCompleted).With(ledger.EventReceived), Status: ledger.SubscriptionActive, CreatedAt: testNow,
+		ID: pix.NewSubscriptionID(merchant, 3, [4]byte{1}), URL: "https://a.example/x?y=1&z", Secret: bytes.Repeat([]byte{7}, 32),
+		Events: pix.EventMask(0).With(pix.EventCompleted).With(pix.EventReceived), Status: ledger.SubscriptionActive, CreatedAt: testNow,
 	}
 	f.lists.subscriptions = []*ledger.Subscription{s}
 	return f, w, s
@@ -117,9 +119,9 @@ func TestSubscribe(t *testing.T) {
 func TestListWebhooks(t *testing.T) {
 	f, _, s := hookFixture(t)
 	stopped := *s
-	stopped.ID, stopped.Status = ledger.NewSubscriptionID(merchant, 4, [4]byte{2}), ledger.SubscriptionStopped
+	stopped.ID, stopped.Status = pix.NewSubscriptionID(merchant, 4, [4]byte{2}), ledger.SubscriptionStopped
 	other := *s
-	other.ID = ledger.NewSubscriptionID(merchant, 5, [4]byte{3}) // it was removed: the head has it no more
+	other.ID = pix.NewSubscriptionID(merchant, 5, [4]byte{3}) // it was removed: the head has it no more
 	f.lists.subscriptions = append(f.lists.subscriptions, &stopped, &other)
 	f.engine.answer = ledger.Answer{Head: &ledger.Account{Subscriptions: []ledger.Subscribed{{Number: 3}, {Number: 4}}}}
 	one := func(s *ledger.Subscription, active string) string {
@@ -138,7 +140,7 @@ func TestListWebhooks(t *testing.T) {
 	}
 	f.engine.answer = ledger.Answer{Refusal: &ledger.Refusal{Code: ledger.RefuseUnknownSubscription, Message: "webhook not found"}}
 	gone := f.send(sent{method: "DELETE", path: hooksPath + "/nonsense"})
-	if c, _ := f.engine.command.(ledger.EndSubscription); gone.status != 404 || c.ID != (ledger.SubscriptionID{}) || !strings.Contains(gone.body, `"not_found":"webhook not found"`) {
+	if c, _ := f.engine.command.(ledger.EndSubscription); gone.status != 404 || c.ID != (pix.SubscriptionID{}) || !strings.Contains(gone.body, `"not_found":"webhook not found"`) {
 		t.Errorf("%+v, %+v", gone, c)
 	}
 	f.lists.err, f.engine.err = errRows, errRows
@@ -151,11 +153,11 @@ func TestListWebhooks(t *testing.T) {
 }
 
 // deliveryItem is a delivery of the webhook with one attempt that had no answer, and one that had.
-func deliveryItem(s *ledger.Subscription, state ledger.DeliveryState) ledger.DeliveryItem {
-	d := ledger.DeliveryItem{Target: ledger.Target{Account: merchant, Number: s.ID.Number()}, State: state}
-	d.Event = ledger.Event{ID: ledger.EventID{15: 9}, Kind: ledger.EventCompleted, Sequence: 9}
-	d.Status = &ledger.DeliveryStatus{CreatedAt: testNow, Attempts: []ledger.Attempt{{At: testNow, Took: 15, Err: "no answer"}, {At: testNow + 1, Status: 503}}}
-	if state == ledger.DeliveryPending {
+func deliveryItem(s *ledger.Subscription, state layout.DeliveryState) ledger.DeliveryItem {
+	d := ledger.DeliveryItem{Target: layout.Target{Account: merchant, Number: s.ID.Number()}, State: state}
+	d.Event = ledger.Event{ID: pix.EventID{15: 9}, Kind: pix.EventCompleted, Sequence: 9}
+	d.Status = &layout.DeliveryStatus{CreatedAt: testNow, Attempts: []layout.Attempt{{At: testNow, Took: 15, Err: "no answer"}, {At: testNow + 1, Status: 503}}}
+	if state == layout.DeliveryPending {
 		d.Status.Due = testNow + 2
 	}
 	return d
@@ -165,15 +167,15 @@ func deliveryItem(s *ledger.Subscription, state ledger.DeliveryState) ledger.Del
 func TestListDeliveries(t *testing.T) {
 	f, _, s := hookFixture(t)
 	path := hooksPath + "/" + s.ID.String() + "/deliveries"
-	for state, next := range map[ledger.DeliveryState]string{
-		ledger.DeliveryPending: `"2026-09-21T14:13:20.002Z"`, ledger.DeliveryDead: "null", ledger.DeliveryDelivered: "null",
+	for state, next := range map[layout.DeliveryState]string{
+		layout.DeliveryPending: `"2026-09-21T14:13:20.002Z"`, layout.DeliveryDead: "null", layout.DeliveryDelivered: "null",
 	} {
 		f.lists.deliveries = []ledger.DeliveryItem{deliveryItem(s, state)}
 		want := `{"worked":true,"data":[{"event_id":"` + f.lists.deliveries[0].Event.ID.String() + `","type":"pix.completed","sequence":9,"status":"` + state.String() +
 			`","created_at":"2026-09-21T14:13:20.000Z","next_attempt_at":` + next +
 			`,"attempts":[{"at":"2026-09-21T14:13:20.000Z","status_code":null,"error":"no answer","duration_ms":15},{"at":"2026-09-21T14:13:20.001Z","status_code":503,"error":null,"duration_ms":0}]}],"page":2,"per_page":7}`
 		f.expect(sent{method: "GET", path: path + "?page=2&per_page=7&status=" + state.String()}, 200, want)
-		if f.lists.state != state || f.lists.target != f.lists.deliveries[0].Target || f.lists.page != (ledger.Page{Number: 2, Size: 7}) {
+		if f.lists.state != state || f.lists.target != f.lists.deliveries[0].Target || f.lists.page != (layout.Page{Number: 2, Size: 7}) {
 			t.Errorf("%+v", f.lists)
 		}
 		g := f.expect(camelCased(sent{method: "GET", path: path + "?page=2&per_page=7&status=" + state.String()}), 200, `{"worked":true,…`)
@@ -182,7 +184,7 @@ func TestListDeliveries(t *testing.T) {
 		}
 	}
 	f.expect(sent{method: "GET", path: path}, 200, `{"worked":true,…`)
-	if f.lists.state != ledger.DeliveryPending || f.lists.page.Size != 20 {
+	if f.lists.state != layout.DeliveryPending || f.lists.page.Size != 20 {
 		t.Errorf("without parameters: %+v", f.lists)
 	}
 	for _, query := range []string{"?status=open", "?status=", "?page=0", "?per_page=0", "?page=x"} {
@@ -190,7 +192,7 @@ func TestListDeliveries(t *testing.T) {
 			t.Errorf("%s: %+v", query, g)
 		}
 	}
-	for _, id := range []string{"x", ledger.NewSubscriptionID(merchant, 4, [4]byte{1}).String(), ledger.NewSubscriptionID(merchant, 3, [4]byte{2}).String(), ledger.NewSubscriptionID(dormant, 3, [4]byte{1}).String()} {
+	for _, id := range []string{"x", pix.NewSubscriptionID(merchant, 4, [4]byte{1}).String(), pix.NewSubscriptionID(merchant, 3, [4]byte{2}).String(), pix.NewSubscriptionID(dormant, 3, [4]byte{1}).String()} {
 		f.expect(sent{method: "GET", path: hooksPath + "/" + id + "/deliveries"}, 404, `{"errors":{"not_found":"webhook not found"}}`)
 	}
 }
@@ -198,11 +200,11 @@ func TestListDeliveries(t *testing.T) {
 // TestRetryDelivery checks POST …/retry, with and without an idempotency key.
 func TestRetryDelivery(t *testing.T) {
 	f, w, s := hookFixture(t)
-	id := deliveryItem(s, ledger.DeliveryDead).Event.ID
+	id := deliveryItem(s, layout.DeliveryDead).Event.ID
 	r := sent{path: hooksPath + "/" + s.ID.String() + "/deliveries/" + id.String() + "/retry", body: `{}`}
 	want := `{"worked":true,"event_id":"` + id.String() + `","status":"pending"}`
 	f.expect(r, 202, want)
-	if w.event != id || w.target != (ledger.Target{Account: merchant, Number: 3}) || w.retries != 1 || len(f.engine.all) != 0 {
+	if w.event != id || w.target != (layout.Target{Account: merchant, Number: 3}) || w.retries != 1 || len(f.engine.all) != 0 {
 		t.Errorf("%+v, %v", w, f.engine.all)
 	}
 	f.expect(camelCased(r), 202, strings.Replace(want, "event_id", "eventId", 1))
@@ -212,7 +214,7 @@ func TestRetryDelivery(t *testing.T) {
 	if f.expect(keyed, 202, `{"kept":1}`); w.retries != 2 {
 		t.Error("a replay puts the delivery back in line")
 	}
-	for err, status := range map[error]int{ledger.ErrNoDelivery: 404, ledger.ErrSubscriptionEnded: 422, errRows: 500} {
+	for err, status := range map[error]int{layout.ErrNoDelivery: 404, layout.ErrSubscriptionEnded: 422, errRows: 500} {
 		w.err = err
 		if g := f.send(r); g.status != status && (status != 500 || g.status < 500) {
 			t.Errorf("%v: %+v", err, g)

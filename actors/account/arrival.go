@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -48,7 +48,7 @@ func (w *arrivals) end(endToEnd string) {
 
 // payee is who gets a payment: the account that has the key that was paid to.
 type payee struct {
-	account ledger.AccountID
+	account pix.AccountID
 	ours    bool // there is one, and the scheme has not made the payment for another
 	moved   bool // the key was removed from an account before: that one may have got the payment already
 }

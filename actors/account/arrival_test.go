@@ -4,7 +4,9 @@ import (
 	"errors"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -21,15 +23,15 @@ type arrivalFeed struct {
 
 func newArrivalFeed(t *testing.T) *arrivalFeed {
 	f := &arrivalFeed{t: t, refused: map[string]bool{}}
-	f.Key = func(key string) (ledger.AccountID, bool) { return 7, f.ours && key == "k" }
-	f.Notice = func(_ ledger.AccountID, _ ledger.Command, done func(error)) { f.crediting = append(f.crediting, done) }
+	f.Key = func(key string) (pix.AccountID, bool) { return 7, f.ours && key == "k" }
+	f.Notice = func(_ pix.AccountID, _ ledger.Command, done func(error)) { f.crediting = append(f.crediting, done) }
 	f.Refused = func(endToEnd string) bool { return f.refused[endToEnd] }
 	f.Refuse = func(n scheme.Notice, done func(error)) {
 		f.refused[n.EndToEnd] = true
 		f.refusing = append(f.refusing, done)
 	}
 	f.Scan = func(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
-		key := ledger.ReceivedKey(arrivedID, 7)
+		key := layout.ReceivedKey(arrivedID, 7)
 		if f.broken != nil || !f.stored || string(key) < string(lo) || string(key) >= string(hi) {
 			return f.broken
 		}
@@ -126,7 +128,7 @@ func TestCreditsOneOwner(t *testing.T) {
 	f := newArrivalFeed(t)
 	f.ours = true
 	first := f.take(false)
-	f.Key = func(string) (ledger.AccountID, bool) { return 8, true }
+	f.Key = func(string) (pix.AccountID, bool) { return 8, true }
 	f.Moved = func(key string) bool { return key == "k" }
 	f.expect("a copy while the first account works on it", f.take(false), errInWork)
 	f.stored = true
@@ -157,13 +159,13 @@ func TestCreditsOneOwner(t *testing.T) {
 // scheme's next copy is credited, after the first copy has looked the key up and before it begins.
 func TestKeyMovesMeanwhile(t *testing.T) {
 	f := newArrivalFeed(t)
-	var credited []ledger.AccountID
-	f.Notice = func(id ledger.AccountID, _ ledger.Command, done func(error)) {
+	var credited []pix.AccountID
+	f.Notice = func(id pix.AccountID, _ ledger.Command, done func(error)) {
 		credited, f.stored = append(credited, id), true
 		done(nil)
 	}
-	owner, moved, first := ledger.AccountID(7), false, true
-	f.Key = func(string) (ledger.AccountID, bool) { return owner, true }
+	owner, moved, first := pix.AccountID(7), false, true
+	f.Key = func(string) (pix.AccountID, bool) { return owner, true }
 	f.Moved = func(string) bool {
 		was := moved
 		if first {

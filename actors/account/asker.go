@@ -6,6 +6,7 @@ import (
 
 	"pixd/actors/due"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/transfer"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -53,7 +54,7 @@ func ended(tasks Tasks, task *due.Task, at *ledger.Attended) {
 
 // Report is what a child actor reports to its account about one payout.
 type Report struct {
-	Account ledger.AccountID
+	Account pix.AccountID
 	Outcome ledger.ResolveTransfer
 	Task    *due.Task     // the due task that the child actor was started for; nil: it was started for a request
 	Again   time.Duration // how long to wait before this report is sent again, after the account could not take it

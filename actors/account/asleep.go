@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -15,7 +16,7 @@ type Look func(stream wal.Stream, read func(*wal.View) error) error
 // readAsleep answers ReadAccount for an account that is not in memory, without restoring it:
 // from the head row and the records after it. False where the account's actor must answer: the
 // account is in memory or is read often, was never opened, or cannot be read.
-func (d *Host) readAsleep(id ledger.AccountID, e *entry) (ledger.Answer, bool) {
+func (d *Host) readAsleep(id pix.AccountID, e *entry) (ledger.Answer, bool) {
 	if d.look == nil || !d.sleepsOn(e) {
 		return ledger.Answer{}, false
 	}
@@ -42,11 +43,11 @@ func (d *Host) sleepsOn(e *entry) bool {
 	}
 	before, now := e.used, d.deps.Now().Clock
 	e.used = now
-	return before == 0 || now-before >= ledger.Millis(d.limits.IdleAfter/time.Millisecond)
+	return before == 0 || now-before >= pix.Millis(d.limits.IdleAfter/time.Millisecond)
 }
 
 // headOf reads an account's head as it is in a view.
-func headOf(id ledger.AccountID, v *wal.View) (ledger.Account, error) {
+func headOf(id pix.AccountID, v *wal.View) (ledger.Account, error) {
 	head, _, _, err := replay(id, v)
 	if err != nil {
 		return head, err

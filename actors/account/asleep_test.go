@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestReadAsleep(t *testing.T) {
 	w := newHarness(t, Limits{IdleAfter: 1})
 	for n := range 20 {
-		w.fund(1, ledger.Amount(n+1))
+		w.fund(1, pix.Amount(n+1))
 		want := w.head(1)
 		var got ledger.Account
 		err := w.store.Look(1, func(v *wal.View) (err error) {
@@ -57,7 +58,7 @@ func (e *entry) awake() bool {
 }
 
 // head reads an account's head.
-func (w *harness) head(id ledger.AccountID) *ledger.Account {
+func (w *harness) head(id pix.AccountID) *ledger.Account {
 	w.t.Helper()
 	a, err := w.Do(id, ledger.ReadAccount{})
 	if err != nil {
@@ -85,8 +86,8 @@ func readsWhilePassivated(t *testing.T, w *harness) {
 		}
 	})
 	work.Go(func() {
-		for newest := ledger.Amount(0); !stop.Load(); {
-			least := ledger.Amount(told.Load())
+		for newest := pix.Amount(0); !stop.Load(); {
+			least := pix.Amount(told.Load())
 			got := w.head(1).Totals.Balance
 			if got < newest || got < least || got > credits {
 				t.Errorf("read %d after %d, with %d told", got, newest, least)
@@ -157,7 +158,7 @@ func readAgain(t *testing.T, credits int) {
 	d, tail := w.restarted(Limits{SchemeTimeout: time.Second})
 	for n := range 50 {
 		a, err := d.Do(1, ledger.ReadAccount{})
-		if err != nil || a.Head.Totals.Balance != ledger.Amount(5*credits) {
+		if err != nil || a.Head.Totals.Balance != pix.Amount(5*credits) {
 			t.Fatalf("read %d: %+v (%v)", n, a.Head, err)
 		}
 	}
@@ -170,12 +171,12 @@ func readAgain(t *testing.T, credits int) {
 // into memory.
 func TestReadRarely(t *testing.T) {
 	w := newHarness(t, Limits{})
-	for id := ledger.AccountID(1); id <= harnessAccounts; id++ {
+	for id := pix.AccountID(1); id <= harnessAccounts; id++ {
 		w.fund(id, 5)
 	}
 	d, tail := w.restarted(Limits{IdleAfter: time.Minute, SchemeTimeout: time.Second})
 	for range 3 {
-		for id := ledger.AccountID(1); id <= harnessAccounts; id++ {
+		for id := pix.AccountID(1); id <= harnessAccounts; id++ {
 			if _, err := d.Do(id, ledger.ReadAccount{}); err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/transfer"
 	"pixd/wal"
 )
@@ -15,9 +16,9 @@ type bench struct {
 	t       testing.TB
 	store   *memory
 	machine *Machine
-	now     ledger.Millis
-	ahead   ledger.Millis // by how much records are stamped ahead of now
-	behind  ledger.Millis // by how much engine time is behind now, in ms
+	now     pix.Millis
+	ahead   pix.Millis // by how much records are stamped ahead of now
+	behind  pix.Millis // by how much engine time is behind now, in ms
 	doubted bool
 	entropy uint64
 	durable bool // every entry of an earlier step counts as durable when the next step begins
@@ -40,20 +41,20 @@ var renderForTest = rendering(func(a *ledger.Answer, s ledger.Style) (ledger.Sto
 	}
 	code := 200
 	switch a.Tx.Status {
-	case ledger.StatusAccepted, ledger.StatusRejected, ledger.StatusQueued, ledger.StatusPending:
+	case pix.StatusAccepted, pix.StatusRejected, pix.StatusQueued, pix.StatusPending:
 		code = 202
 	}
 	return ledger.Stored{Code: code, Body: fmt.Appendf(nil, "%s style %d", a.Tx.Status, s)}, true
 })
 
-const testAccount = ledger.AccountID(7)
+const testAccount = pix.AccountID(7)
 
 // startOfTest is 2026-03-01T12:00:00Z.
-const startOfTest = ledger.Millis(1772366400000)
+const startOfTest = pix.Millis(1772366400000)
 
 // stampsAhead is by how much, in ms, records are stamped ahead of the clock in tests, as after a
 // start behind the journal, so that a mix-up of the two times is found.
-const stampsAhead = ledger.Millis(5 * 60 * 60 * 1000)
+const stampsAhead = pix.Millis(5 * 60 * 60 * 1000)
 
 func newBench(t testing.TB) *bench {
 	config := *testConfig
@@ -70,8 +71,8 @@ func (b *bench) draw() (c [10]byte) {
 	return c
 }
 
-func (b *bench) reading() ledger.Reading {
-	return ledger.Reading{Time: b.now + b.ahead, Clock: b.now - b.behind, Doubted: b.doubted}
+func (b *bench) reading() pix.Reading {
+	return pix.Reading{Time: b.now + b.ahead, Clock: b.now - b.behind, Doubted: b.doubted}
 }
 
 // outcome is the result of a step: its entry, and its effects by kind.
@@ -118,7 +119,7 @@ func settings() ledger.Settings {
 
 // approvedFrom returns settings under which payouts of threshold or more wait for an
 // operator's approval.
-func approvedFrom(threshold ledger.Amount) ledger.Settings {
+func approvedFrom(threshold pix.Amount) ledger.Settings {
 	s := settings()
 	s.ApprovalThreshold = &threshold
 	return s

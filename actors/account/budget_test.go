@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -29,11 +30,11 @@ func TestBudget(t *testing.T) {
 	b.ahead = 0 // a record in which the two times differ is a few bytes longer
 	b.machine.config = &Config{Renderer: renderForTest, HeadEvery: 1 << 40, Terms: testTerms, Recent: NewRecent(recentSlots)}
 	b.step(ledger.OpenAccount{Settings: settings()})
-	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1_000_000})
-	k, _ := ledger.ParseKey(ledger.KeyEVP, "1f0c3a52-7f1a-4c59-9d3a-0a6f0b8f7a11")
+	b.step(ledger.Credit{Kind: pix.TxTED, Amount: 1_000_000})
+	k, _ := pix.ParseKey(pix.KeyEVP, "1f0c3a52-7f1a-4c59-9d3a-0a6f0b8f7a11")
 	request := ledger.RequestPayout{Amount: 10_000, Key: k, Description: "supplier"}
-	owner := ledger.Party{Name: "Pessoa Simulada", Document: "98765432100", ISPB: "99999005"}
-	var id ledger.TxID
+	owner := pix.Party{Name: "Pessoa Simulada", Document: "98765432100", ISPB: "99999005"}
+	var id pix.TxID
 	var e2e string
 	resolve := func(r ledger.TransferResult) ledger.ResolveTransfer {
 		return ledger.ResolveTransfer{ID: id, EndToEnd: e2e, Result: r, Owner: owner}
@@ -96,7 +97,7 @@ func TestBudgetOfRefunds(t *testing.T) {
 	refund := func() ledger.Command {
 		return ledger.RequestRefund{Original: e2e, Amount: 100, Reason: "MD06", Description: "one was broken"}
 	}
-	analysis := func(r ledger.CaseResult) func() ledger.Command {
+	analysis := func(r pix.CaseResult) func() ledger.Command {
 		return func() ledger.Command { return ledger.CloseCase{ID: k.ID, Result: r} }
 	}
 	for _, c := range []struct {
@@ -111,13 +112,13 @@ func TestBudgetOfRefunds(t *testing.T) {
 		{"refund settled in the call", resolve(ledger.TransferIsSettled), 10, 855},
 		{"case opened", report, 7, 505},
 		{"case defended", func() ledger.Command {
-			return ledger.DefendCase{ID: k.ID, Justification: "delivered", Result: ledger.Disagreed}
+			return ledger.DefendCase{ID: k.ID, Justification: "delivered", Result: pix.Disagreed}
 		}, 6, 450},
-		{"case closed for the merchant", analysis(ledger.Disagreed), 6, 485},
+		{"case closed for the merchant", analysis(pix.Disagreed), 6, 485},
 		{"another opened", report, 7, 505},
 		{"withdrawn", func() ledger.Command { return ledger.CancelCase{Infraction: k.Infraction, EndToEnd: e2e} }, 6, 460},
 		{"a third opened", report, 7, 505},
-		{"agreed and refunded", analysis(ledger.Agreed), 16, 1360},
+		{"agreed and refunded", analysis(pix.Agreed), 16, 1360},
 		{"its refund accepted", resolve(ledger.TransferIsAccepted), 4, 390},
 		{"its refund settled", resolve(ledger.TransferIsSettled), 9, 815},
 	} {

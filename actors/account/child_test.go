@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"pixd/actors/due"
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // TestChildPanics checks that a payout whose child actor panics, during the lookup or during
@@ -24,7 +25,7 @@ func TestChildPanics(t *testing.T) {
 			w.scheme.panics.Store(true)
 			w.scheme.release()
 			r := <-done
-			if r.err != nil || r.answer.Tx == nil || r.answer.Tx.Status != ledger.StatusAccepted || !r.answer.Tx.Transfer.Doubt {
+			if r.err != nil || r.answer.Tx == nil || r.answer.Tx.Status != pix.StatusAccepted || !r.answer.Tx.Transfer.Doubt {
 				t.Fatalf("answered %+v", r)
 			}
 			if got := w.totals(1); got.Held != 100 || got.Balance != 1000 {
@@ -32,11 +33,11 @@ func TestChildPanics(t *testing.T) {
 			}
 			results := make(chan due.Result, 1)
 			w.clock.Add(10_000)
-			w.due(due.Task{Account: 1, ID: ledger.EntityID(r.answer.Tx.ID)}, func(r due.Result) { results <- r })
+			w.due(due.Task{Account: 1, ID: layout.EntityID(r.answer.Tx.ID)}, func(r due.Result) { results <- r })
 			if r := <-results; r.Err != nil || w.scheme.asks.Load() != 1 {
 				t.Errorf("looked after: %+v, %d asks", r, w.scheme.asks.Load())
 			}
-			if a := w.must(1, payoutTo(2, nil)); a.Tx.Status != ledger.StatusAccepted || a.Tx.Transfer.Doubt {
+			if a := w.must(1, payoutTo(2, nil)); a.Tx.Status != pix.StatusAccepted || a.Tx.Transfer.Doubt {
 				t.Errorf("the next payout: %+v", a.Tx)
 			}
 		})
@@ -52,7 +53,7 @@ func TestTaskOfPanickedChild(t *testing.T) {
 	w.clock.Add(int64(testTerms.OrphanAfter))
 	w.scheme.panics.Store(true)
 	results := make(chan due.Result, 1)
-	w.due(due.Task{Account: 1, ID: ledger.EntityID(a.Tx.ID)}, func(r due.Result) { results <- r })
+	w.due(due.Task{Account: 1, ID: layout.EntityID(a.Tx.ID)}, func(r due.Result) { results <- r })
 	select {
 	case r := <-results:
 		if r.Err != nil || !r.Unheard {

@@ -5,28 +5,29 @@ import (
 	"time"
 
 	"pixd/actors/keyed"
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
 // NewClaims returns filters over idempotency claims, each of so many bytes, for a process that
 // starts now. They are complete from the next full hour on: claims of this hour may have been
 // made before the start, by a process whose clock was ahead; a stamp has that process's time.
-func NewClaims(now ledger.Reading, bytes int) *keyed.Hours {
-	const hour = ledger.Millis(time.Hour / time.Millisecond)
+func NewClaims(now pix.Reading, bytes int) *keyed.Hours {
+	const hour = pix.Millis(time.Hour / time.Millisecond)
 	return keyed.NewHours(int64(now.Time/hour), bytes)
 }
 
 const (
 	keptDays     = 3 // today and the two days before
-	keptClaims   = ledger.Millis(24 * time.Hour / time.Millisecond)
+	keptClaims   = pix.Millis(24 * time.Hour / time.Millisecond)
 	claimsAtOnce = 100_000 // claims that are read for one entry
 )
 
 // OldestClaimDay returns the first day whose claims are kept at the given time (see
 // ledger.BucketOf); 0: the claims of all days are kept. Claims are dropped by whole days.
-func OldestClaimDay(at ledger.Millis) uint16 {
-	today := ledger.BucketOf(at)
+func OldestClaimDay(at pix.Millis) uint16 {
+	today := layout.BucketOf(at)
 	if today < keptDays {
 		return 0
 	}
@@ -42,12 +43,12 @@ type ScanFunc = func(lo, hi []byte, fn func(k, v []byte) (more bool, err error))
 // journal's newest record; the earlier of it and engine time decides the days. While engine time
 // is doubted, DropClaims removes none. write makes deletions durable; its errors and those of
 // scan end the call, and the next call removes what is left.
-func DropClaims(scan ScanFunc, now ledger.Reading, newest ledger.Millis, write func(...wal.Op) error) error {
+func DropClaims(scan ScanFunc, now pix.Reading, newest pix.Millis, write func(...wal.Op) error) error {
 	until := OldestClaimDay(min(now.Clock, newest))
 	if now.Doubted || until == 0 {
 		return nil
 	}
-	lo, hi := ledger.IdempotencyBefore(until)
+	lo, hi := layout.IdempotencyBefore(until)
 	if now.Clock-now.Start >= keptClaims {
 		some := false
 		if err := scan(lo, hi, func(_, _ []byte) (bool, error) { some = true; return false, nil }); err != nil || !some {
@@ -73,7 +74,7 @@ func DropClaims(scan ScanFunc, now ledger.Reading, newest ledger.Millis, write f
 // agedClaims reads at most limit claims from lo on and deletes those that are 24 h old. In the
 // first 24 h of a process the claims that were stamped under doubt are not: their age counts
 // from its start. next is where the next call begins; nil: the claims up to hi were read.
-func agedClaims(scan ScanFunc, lo, hi []byte, now ledger.Reading, limit int) (ops []wal.Op, next []byte, err error) {
+func agedClaims(scan ScanFunc, lo, hi []byte, now pix.Reading, limit int) (ops []wal.Op, next []byte, err error) {
 	var begin []byte // the first claim of a range to delete; nil: there is none
 	end := func(at []byte) {
 		if begin != nil {
@@ -86,7 +87,7 @@ func agedClaims(scan ScanFunc, lo, hi []byte, now ledger.Reading, limit int) (op
 			next = slices.Clone(k)
 			return false, nil
 		}
-		row, err := ledger.DecodeIdempotencyRow(v)
+		row, err := layout.DecodeIdempotencyRow(v)
 		if err != nil {
 			return false, err
 		}

@@ -6,9 +6,10 @@ import (
 
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
-const testHour = ledger.Millis(60 * 60 * 1000)
+const testHour = pix.Millis(60 * 60 * 1000)
 
 // counting counts how often a claim is read from the store.
 type counting struct {
@@ -115,16 +116,16 @@ func (c *claims) forgotten(since func(now int64) int64) (lost int) {
 	first := c.now
 	const hours = 24
 	for h := range hours {
-		c.now = first + ledger.Millis(h)*testHour + testHour/2
+		c.now = first + pix.Millis(h)*testHour + testHour/2
 		for i := range perHour {
 			c.ask(key(h, i))
 		}
 	}
 	c.start(since(hourOf(c.now)))
-	for ; c.now < first+hours*testHour+ledger.Millis(24*60*60*1000); c.now += testHour / 4 {
+	for ; c.now < first+hours*testHour+pix.Millis(24*60*60*1000); c.now += testHour / 4 {
 		for h := range hours {
 			for i := range perHour {
-				counts := c.now-first-ledger.Millis(h)*testHour-testHour/2 < ledger.Millis(24*60*60*1000)
+				counts := c.now-first-pix.Millis(h)*testHour-testHour/2 < pix.Millis(24*60*60*1000)
 				if counts && !c.ask(key(h, i)) {
 					lost++
 				}

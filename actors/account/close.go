@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -64,7 +64,7 @@ func (d *Host) appended(heads *sync.WaitGroup) <-chan struct{} {
 // for each account, which is closed once the account has handled all earlier messages. heads
 // counts the accounts whose head row is not appended yet.
 func (d *Host) closeAccounts(heads *sync.WaitGroup) (last []<-chan struct{}) {
-	d.entries.Each(func(_ ledger.AccountID, e *entry) bool {
+	d.entries.Each(func(_ pix.AccountID, e *entry) bool {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		if e.pid != nil {

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"pixd/actors/due"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/transfer"
 	"pixd/wal"
 )
@@ -30,14 +32,14 @@ func TestClose(t *testing.T) {
 		t.Errorf("who waited: %+v", r)
 	}
 	seq := w.store.Submitted()
-	for id := ledger.AccountID(1); id <= 2; id++ { // account 1 is in memory, account 2 is not
+	for id := pix.AccountID(1); id <= 2; id++ { // account 1 is in memory, account 2 is not
 		if _, err := w.Do(id, ledger.ReadAccount{}); !errors.Is(err, ledger.ErrCut) {
 			t.Errorf("a request to %v: %v", id, err)
 		}
 	}
 	reported := make(chan error, 2)
 	w.Notice(1, ledger.ReceivePayment{EndToEnd: "E60701190202603011200abcdefghijk", Amount: 5}, func(err error) { reported <- err })
-	w.due(due.Task{Account: 1, ID: ledger.EntityID{1}, Seq: 1}, func(r due.Result) { reported <- r.Err })
+	w.due(due.Task{Account: 1, ID: layout.EntityID{1}, Seq: 1}, func(r due.Result) { reported <- r.Err })
 	for range 2 {
 		if err := <-reported; !errors.Is(err, context.Canceled) {
 			t.Errorf("a notice or a payout to resume: %v", err)
@@ -112,9 +114,9 @@ func TestNoPassivateAfterTheEnd(t *testing.T) {
 }
 
 // headRow returns where an account's head row stands, and its newest record.
-func (w *harness) headRow(id ledger.AccountID) (at, newest uint64) {
+func (w *harness) headRow(id pix.AccountID) (at, newest uint64) {
 	w.t.Helper()
-	b, ok, err := w.store.Get(ledger.HeadKey(id))
+	b, ok, err := w.store.Get(layout.HeadKey(id))
 	if ok {
 		at, _ = HeadRowAt(b)
 	}
@@ -131,7 +133,7 @@ func (w *harness) headRow(id ledger.AccountID) (at, newest uint64) {
 func TestCloseKeepsHeads(t *testing.T) {
 	w := newHarness(t, Limits{})
 	for n := range 20 {
-		w.fund(1, ledger.Amount(n+1)) // some are behind the newest head row, which is written every 8 records
+		w.fund(1, pix.Amount(n+1)) // some are behind the newest head row, which is written every 8 records
 	}
 	w.fund(2, 1000)
 	w.scheme.hold(false)
@@ -150,7 +152,7 @@ func TestCloseKeepsHeads(t *testing.T) {
 		t.Error("not in memory")
 	}
 	w.gate.shutIt()
-	last := w.begin(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7})
+	last := w.begin(1, ledger.Credit{Kind: pix.TxTED, Amount: 7})
 	w.eventually("the credit's entry", func() bool { return w.gate.passed() > 0 })
 	closed := make(chan error)
 	go func() { closed <- w.Close() }()
@@ -173,14 +175,14 @@ func TestCloseKeepsHeads(t *testing.T) {
 	if err := w.write(&wal.Entry{}); err != nil { // now everything that Close has appended is written
 		t.Fatal(err)
 	}
-	for id := ledger.AccountID(1); id <= 3; id++ {
+	for id := pix.AccountID(1); id <= 3; id++ {
 		if at, newest := w.headRow(id); at != newest {
 			t.Errorf("the head row of %v stands at %d of %d records", id, at, newest)
 		}
 	}
 	<-last
 	<-payout
-	for id := ledger.AccountID(1); id <= 3; id++ {
+	for id := pix.AccountID(1); id <= 3; id++ {
 		if _, err := Restore(w.deps.Config, id, w.store); err != nil {
 			t.Error(err)
 		}
@@ -198,7 +200,7 @@ func TestCloseAfterRefusal(t *testing.T) {
 		close(reached)
 		<-gate
 	}}
-	credit := w.begin(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7})
+	credit := w.begin(1, ledger.Credit{Kind: pix.TxTED, Amount: 7})
 	<-reached
 	closed := make(chan error)
 	go func() { closed <- w.Close() }()

@@ -5,6 +5,7 @@ import (
 
 	"pixd/actors/due"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -20,10 +21,10 @@ type Dependencies struct {
 	Tail    Tail
 	// Opening returns the settings that a new account starts with; false: the registry has
 	// no such account.
-	Opening func(ledger.AccountID) (ledger.Settings, bool)
+	Opening func(pix.AccountID) (ledger.Settings, bool)
 	// Active tells whether an account is active; nil: every account is active.
-	Active  func(ledger.AccountID) bool
-	Now     func() ledger.Reading
+	Active  func(pix.AccountID) bool
+	Now     func() pix.Reading
 	Entropy func() [10]byte
 	Log     *slog.Logger
 
@@ -31,7 +32,7 @@ type Dependencies struct {
 	ChildProps *actor.Props // protoactor's Props of the child actors; not used in a shell without actors
 	Tasks      Tasks
 	// Again sends a message to an account and returns before the account has handled it.
-	Again func(ledger.AccountID, any)
+	Again func(pix.AccountID, any)
 	// Ending returns nil until the host begins to close, then an error. A command that an
 	// account takes up after that is refused with this error. Nil: the host never closes.
 	Ending func() error
@@ -51,7 +52,7 @@ func (a *Dependencies) complete() {
 		a.Tasks = nobody{}
 	}
 	if a.Active == nil {
-		a.Active = func(ledger.AccountID) bool { return true }
+		a.Active = func(pix.AccountID) bool { return true }
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"pixd/actors/due"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestTaskOfQuarantined checks that a due task ends with an error when its account is
@@ -18,7 +20,7 @@ func TestTaskOfQuarantined(t *testing.T) {
 	w.clock.Add(int64(testTerms.OrphanAfter) + 60_000)
 	w.scheme.hold(false)
 	results := make(chan due.Result, 2)
-	w.due(due.Task{Account: 1, ID: ledger.EntityID(a.Tx.ID)}, func(r due.Result) { results <- r })
+	w.due(due.Task{Account: 1, ID: layout.EntityID(a.Tx.ID)}, func(r due.Result) { results <- r })
 	w.eventually("the question", func() bool { return w.scheme.asks.Load() == 1 })
 	for range 3 {
 		if _, err := w.Do(1, poison); err == nil {
@@ -47,16 +49,16 @@ func TestTaskVoids(t *testing.T) {
 	a := w.must(1, payoutTo(1, nil))
 	results := make(chan due.Result, 1)
 	then := func(r due.Result) { results <- r }
-	w.due(due.Task{Account: 1, ID: ledger.EntityID(a.Tx.ID)}, then)
-	if r := <-results; r.Again < ledger.Millis(w.clock.Load()) || w.scheme.asks.Load() != 0 {
+	w.due(due.Task{Account: 1, ID: layout.EntityID(a.Tx.ID)}, then)
+	if r := <-results; r.Again < pix.Millis(w.clock.Load()) || w.scheme.asks.Load() != 0 {
 		t.Errorf("before its time: %+v, %d asks", r, w.scheme.asks.Load())
 	}
 	w.clock.Add(int64(testTerms.OrphanAfter))
-	w.due(due.Task{Account: 1, ID: ledger.EntityID(a.Tx.ID)}, then)
+	w.due(due.Task{Account: 1, ID: layout.EntityID(a.Tx.ID)}, then)
 	if r := <-results; r != (due.Result{}) || w.totals(1).Held != 0 {
 		t.Errorf("at its time: %+v, %+v", r, w.totals(1))
 	}
-	w.due(due.Task{Account: 1, ID: ledger.EntityID{1}}, then)
+	w.due(due.Task{Account: 1, ID: layout.EntityID{1}}, then)
 	if r := <-results; r.Err == nil {
 		t.Errorf("of a payout that is none: %+v", r)
 	}

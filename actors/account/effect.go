@@ -2,6 +2,7 @@ package account
 
 import (
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // EffectKind says what an Effect is.
@@ -32,7 +33,7 @@ const (
 // Effect is one thing that a step asks the shell to do.
 type Effect struct {
 	Kind   EffectKind
-	Payout ledger.TxID
+	Payout pix.TxID
 	Answer *ledger.Answer
 	// With Reply: the result of a due task; nil where a child actor was started, which will
 	// report the result.
@@ -76,7 +77,7 @@ func (m *Machine) effects(d *ledger.Decision) []Effect {
 	}
 	for _, l := range d.Launch {
 		if m.work == nil {
-			m.work = map[ledger.TxID]*ledger.Transaction{}
+			m.work = map[pix.TxID]*ledger.Transaction{}
 		}
 		m.work[l.Tx.ID] = l.Tx
 		out = append(out, Effect{Kind: Launch, Child: l})

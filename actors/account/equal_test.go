@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // counted counts what a machine reads of the store.
@@ -13,7 +14,7 @@ type counted struct {
 	records, rows int
 }
 
-func (c *counted) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
+func (c *counted) Record(a pix.AccountID, seq uint64) (*ledger.Record, error) {
 	c.records++
 	return c.Rows.Record(a, seq)
 }
@@ -38,14 +39,14 @@ func newEqualBench(t *testing.T) *equalBench {
 	b.machine.config.Terms.MaxRepeats = mostEqual
 	b.reads = &counted{Rows: b.store}
 	b.step(ledger.OpenAccount{Settings: settings()})
-	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1 << 40})
+	b.step(ledger.Credit{Kind: pix.TxTED, Amount: 1 << 40})
 	return b
 }
 
 // tries requests the payout, and accepts it where it is held.
 func (b *equalBench) tries() error {
 	b.store.durable = b.store.ticket
-	k, _ := ledger.ParseKey(ledger.KeyEmail, "ana@example.com")
+	k, _ := pix.ParseKey(pix.KeyEmail, "ana@example.com")
 	e, effects, err := b.machine.Step(b.reads, Call{
 		Command: ledger.RequestPayout{Amount: 100, Key: k, EndToEnd: b.own}, Now: b.reading(), Entropy: b.draw(), Durable: b.store.durable,
 	})
@@ -184,7 +185,7 @@ func TestEqualsAreBounded(t *testing.T) {
 	b := newEqualBench(t)
 	r := &reader{b.machine, b.store}
 	for n := range 3 * mostEquals {
-		id := ledger.TxID{byte(n >> 16), byte(n >> 8), byte(n)}
+		id := pix.TxID{byte(n >> 16), byte(n >> 8), byte(n)}
 		if _, err := r.Equal(id, func() (*ledger.Transaction, error) { return &ledger.Transaction{ID: id}, nil }); err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +198,7 @@ func TestEqualsAreBounded(t *testing.T) {
 		t.Error("kept at rest")
 	}
 	failed := errors.New("disk")
-	if _, err := r.Equal(ledger.TxID{9}, func() (*ledger.Transaction, error) { return nil, failed }); !errors.Is(err, failed) || len(b.machine.equals.states) != 0 {
+	if _, err := r.Equal(pix.TxID{9}, func() (*ledger.Transaction, error) { return nil, failed }); !errors.Is(err, failed) || len(b.machine.equals.states) != 0 {
 		t.Error(err, len(b.machine.equals.states))
 	}
 }

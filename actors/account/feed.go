@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"sync"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -23,7 +25,7 @@ type Feed struct {
 	Scan func(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
 	// Key returns the account that a PIX key belongs to; false: no account here has the
 	// key.
-	Key func(key string) (ledger.AccountID, bool)
+	Key func(key string) (pix.AccountID, bool)
 	// Moved reports whether a PIX key was removed from an account before its present owner
 	// reserved it; nil: none was.
 	Moved func(key string) bool
@@ -37,7 +39,7 @@ type Feed struct {
 	// Recent is the same table of recent payouts that the accounts use; may be nil.
 	Recent *Recent
 	// Notice hands the command that a notice means to its account; see Host.Notice.
-	Notice func(id ledger.AccountID, c ledger.Command, done func(error))
+	Notice func(id pix.AccountID, c ledger.Command, done func(error))
 
 	// working has the ids of returns and reports that an account is working on now, so that
 	// two accounts never credit the same return, nor open cases for the same report.
@@ -113,7 +115,7 @@ func about(n scheme.Notice) (ledger.Command, error) {
 // Whose returns the account that a notice is about, as far as memory tells: the one that it
 // names, that has the paid key, or that a recent payout or refund belongs to; 0: memory does not
 // tell.
-func (f *Feed) Whose(n scheme.Notice) ledger.AccountID {
+func (f *Feed) Whose(n scheme.Notice) pix.AccountID {
 	if n.Account != 0 {
 		return n.Account
 	}
@@ -132,10 +134,10 @@ func (f *Feed) Whose(n scheme.Notice) ledger.AccountID {
 }
 
 // receiver returns the account that received the payment which a report is about.
-func (f *Feed) receiver(n scheme.Notice) (id ledger.AccountID, err error) {
-	lo, hi := ledger.ReceivedRange(n.EndToEnd)
+func (f *Feed) receiver(n scheme.Notice) (id pix.AccountID, err error) {
+	lo, hi := layout.ReceivedRange(n.EndToEnd)
 	err = f.Scan(lo, hi, func(k, _ []byte) (bool, error) {
-		a, err := ledger.DecodeReceivedKey(k)
+		a, err := layout.DecodeReceivedKey(k)
 		if n.Account == 0 || n.Account == a {
 			id = a
 		}
@@ -151,7 +153,7 @@ func (f *Feed) receiver(n scheme.Notice) (id ledger.AccountID, err error) {
 // table of recent ones; then reads the transaction's id row, which exists from the record
 // that first shows it to the merchant; then the end-to-end rows, which find one that is only
 // held.
-func (f *Feed) owner(n scheme.Notice) (ledger.AccountID, error) {
+func (f *Feed) owner(n scheme.Notice) (pix.AccountID, error) {
 	if n.Infraction != "" {
 		return f.receiver(n)
 	}
@@ -160,18 +162,18 @@ func (f *Feed) owner(n scheme.Notice) (ledger.AccountID, error) {
 			return p.account, nil
 		}
 	}
-	b, ok, err := f.Get(ledger.IDKey(n.Tx.Short()))
+	b, ok, err := f.Get(layout.IDKey(n.Tx.Short()))
 	if err != nil {
 		return 0, err
 	}
 	if ok {
-		row, err := ledger.DecodeIDRow(b)
+		row, err := layout.DecodeIDRow(b)
 		if err == nil && row.ID != n.Tx {
 			err = errNotOurs
 		}
 		return row.Account, err
 	}
-	for _, key := range ledger.EndToEndKeys(n.EndToEnd) {
+	for _, key := range layout.EndToEndKeys(n.EndToEnd) {
 		b, ok, err := f.Get(key)
 		if err != nil {
 			return 0, err
@@ -179,7 +181,7 @@ func (f *Feed) owner(n scheme.Notice) (ledger.AccountID, error) {
 		if !ok {
 			continue
 		}
-		row, err := ledger.DecodeEndToEndRow(b)
+		row, err := layout.DecodeEndToEndRow(b)
 		if err != nil {
 			return 0, err
 		}

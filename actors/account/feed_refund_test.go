@@ -4,7 +4,9 @@ import (
 	"errors"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -12,7 +14,7 @@ import (
 // when the test says so.
 type fed struct {
 	Feed
-	accounts []ledger.AccountID
+	accounts []pix.AccountID
 	commands []ledger.Command
 	done     []func(error)
 }
@@ -20,8 +22,8 @@ type fed struct {
 func newFed(b *bench) *fed {
 	f := &fed{}
 	f.Feed = Feed{
-		Get: b.store.Get, Scan: b.store.Scan, Key: func(string) (ledger.AccountID, bool) { return 0, false },
-		Notice: func(id ledger.AccountID, c ledger.Command, done func(error)) {
+		Get: b.store.Get, Scan: b.store.Scan, Key: func(string) (pix.AccountID, bool) { return 0, false },
+		Notice: func(id pix.AccountID, c ledger.Command, done func(error)) {
 			f.accounts, f.commands, f.done = append(f.accounts, id), append(f.commands, c), append(f.done, done)
 		},
 	}
@@ -49,7 +51,7 @@ func TestFeedReports(t *testing.T) {
 		opened:    ledger.OpenCase{Infraction: "inf-1", EndToEnd: e2e, Amount: 700, Situation: "SCAM"},
 		cancelled: ledger.CancelCase{Infraction: "inf-1", EndToEnd: e2e},
 	} {
-		for _, account := range []ledger.AccountID{0, testAccount} {
+		for _, account := range []pix.AccountID{0, testAccount} {
 			notice.Account = account
 			handed, err := f.take(notice)
 			if last := len(f.done) - 1; err != nil || !handed || f.accounts[last] != testAccount || f.commands[last] != want {
@@ -81,11 +83,11 @@ func TestFeedReports(t *testing.T) {
 // payment: it goes to the account that the notice names.
 func TestFeedReportOfTwo(t *testing.T) {
 	b, e2e := newBench(t), endToEnd("a")
-	for _, a := range []ledger.AccountID{3, 7} {
-		b.store.rows[string(ledger.ReceivedKey(e2e, a))] = make([]byte, 8)
+	for _, a := range []pix.AccountID{3, 7} {
+		b.store.rows[string(layout.ReceivedKey(e2e, a))] = make([]byte, 8)
 	}
 	f := newFed(b)
-	for named, want := range map[ledger.AccountID]ledger.AccountID{0: 3, 3: 3, 7: 7} {
+	for named, want := range map[pix.AccountID]pix.AccountID{0: 3, 3: 3, 7: 7} {
 		handed, _ := f.take(scheme.Notice{Kind: scheme.InfractionOpened, Infraction: "inf-1", EndToEnd: e2e, Amount: 1, Account: named})
 		if last := len(f.done) - 1; !handed || f.accounts[last] != want {
 			t.Errorf("naming %v: handed on %v to %v", named, handed, f.accounts)

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -14,13 +16,13 @@ import (
 func TestFeedKnowsItsOwn(t *testing.T) {
 	b := newBench(t)
 	b.step(ledger.OpenAccount{Settings: settings()})
-	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1_000_000})
-	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
+	b.step(ledger.Credit{Kind: pix.TxTED, Amount: 1_000_000})
+	k, _ := pix.ParseKey(pix.KeyEmail, "a@example.com")
 	held := b.step(ledger.RequestPayout{Amount: 100, Key: k}).Start[0].Tx
-	reported := map[ledger.AccountID]int{}
+	reported := map[pix.AccountID]int{}
 	f := Feed{
-		Get: b.store.Get, Scan: b.store.Scan, Key: func(key string) (ledger.AccountID, bool) { return 9, key == "ours" },
-		Notice: func(id ledger.AccountID, _ ledger.Command, done func(error)) { reported[id]++; done(nil) },
+		Get: b.store.Get, Scan: b.store.Scan, Key: func(key string) (pix.AccountID, bool) { return 9, key == "ours" },
+		Notice: func(id pix.AccountID, _ ledger.Command, done func(error)) { reported[id]++; done(nil) },
 	}
 	take := func(n scheme.Notice) (err error) {
 		f.Take(n, func(e error) { err = e })
@@ -56,7 +58,7 @@ func TestFeedKnowsItsOwn(t *testing.T) {
 	}
 	for _, c := range []struct {
 		n    scheme.Notice
-		want ledger.AccountID
+		want pix.AccountID
 	}{
 		{named, testAccount},
 		{misnamed, testAccount + 1},
@@ -83,11 +85,11 @@ func TestFeedKnowsItsOwn(t *testing.T) {
 // accounts would credit the same return.
 func TestOneReturnAtOnce(t *testing.T) {
 	var done []func(error)
-	row := func(a ledger.AccountID, id ledger.TxID) []byte {
-		tx := ledger.Transaction{ID: id, Kind: ledger.TxPayout, Status: ledger.StatusAccepted, Ordinal: 1, Transfer: ledger.TransferPart{DueKind: ledger.DueTransfer}}
+	row := func(a pix.AccountID, id pix.TxID) []byte {
+		tx := ledger.Transaction{ID: id, Kind: pix.TxPayout, Status: pix.StatusAccepted, Ordinal: 1, Transfer: ledger.TransferPart{DueKind: layout.DueTransfer}}
 		r := ledger.Record{Account: a, Seq: 1, Kind: ledger.PayoutAccepted, Body: ledger.Body{Tx: &tx}}
 		for _, row := range ledger.Project(nil, &r) {
-			if string(row.Key) == string(ledger.IDKey(id.Short())) {
+			if string(row.Key) == string(layout.IDKey(id.Short())) {
 				return row.Value
 			}
 		}
@@ -95,24 +97,24 @@ func TestOneReturnAtOnce(t *testing.T) {
 		return nil
 	}
 	ids := map[string][]byte{}
-	for a, id := range map[ledger.AccountID]ledger.TxID{1: {1}, 2: {2}} {
-		ids[string(ledger.IDKey(id.Short()))] = row(a, id)
+	for a, id := range map[pix.AccountID]pix.TxID{1: {1}, 2: {2}} {
+		ids[string(layout.IDKey(id.Short()))] = row(a, id)
 	}
 	f := Feed{
 		Get:    func(key []byte) ([]byte, bool, error) { v, ok := ids[string(key)]; return v, ok, nil },
-		Notice: func(_ ledger.AccountID, _ ledger.Command, d func(error)) { done = append(done, d) },
+		Notice: func(_ pix.AccountID, _ ledger.Command, d func(error)) { done = append(done, d) },
 	}
 	var reported []error
-	take := func(tx ledger.TxID) {
+	take := func(tx pix.TxID) {
 		f.Take(scheme.Notice{Kind: scheme.ReturnReceived, Tx: tx, ReturnID: "D1", Amount: 1}, func(err error) { reported = append(reported, err) })
 	}
-	take(ledger.TxID{1})
-	take(ledger.TxID{2})
+	take(pix.TxID{1})
+	take(pix.TxID{2})
 	if len(done) != 1 || len(reported) != 1 || reported[0] == nil {
 		t.Fatalf("%d handed on, reported %v", len(done), reported)
 	}
 	done[0](nil)
-	take(ledger.TxID{2})
+	take(pix.TxID{2})
 	if len(done) != 2 || len(reported) != 2 || reported[1] != nil {
 		t.Errorf("after the first: %d handed on, reported %v", len(done), reported)
 	}

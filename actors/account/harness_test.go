@@ -14,7 +14,9 @@ import (
 
 	"pixd/actors/due"
 	"pixd/actors/history"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 )
@@ -38,7 +40,7 @@ type harness struct {
 // storeRows implements Rows over the store, as the engine does.
 type storeRows struct{ *wal.Store }
 
-func (r storeRows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
+func (r storeRows) Record(a pix.AccountID, seq uint64) (*ledger.Record, error) {
 	return history.Record(r.Store, a, seq)
 }
 
@@ -78,12 +80,12 @@ func (w *harness) options(limits Limits) Options {
 		Tasks:  &w.tasks,
 		Config: Config{Renderer: touchyRender, HeadEvery: 8, Terms: testTerms}, Limits: limits,
 		Journal: w.gate, Rows: storeRows{w.store}, Tail: w.store, Look: w.look, Scheme: w.scheme,
-		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
+		Opening: func(id pix.AccountID) (ledger.Settings, bool) {
 			return settings(), id >= 1 && id <= harnessAccounts
 		},
-		Now: func() ledger.Reading {
-			now := ledger.Millis(w.clock.Add(1))
-			return ledger.Reading{Time: now + stampsAhead, Clock: now}
+		Now: func() pix.Reading {
+			now := pix.Millis(w.clock.Add(1))
+			return pix.Reading{Time: now + stampsAhead, Clock: now}
 		},
 		Entropy: w.draw, Log: slog.New(slog.DiscardHandler),
 	}
@@ -105,7 +107,7 @@ var touchyRender = rendering(func(a *ledger.Answer, s ledger.Style) (ledger.Stor
 	return renderForTest(a, s)
 })
 
-func (w *harness) must(id ledger.AccountID, c ledger.Command) ledger.Answer {
+func (w *harness) must(id pix.AccountID, c ledger.Command) ledger.Answer {
 	w.t.Helper()
 	a, err := w.Do(id, c)
 	if err != nil || a.Refusal != nil {
@@ -114,12 +116,12 @@ func (w *harness) must(id ledger.AccountID, c ledger.Command) ledger.Answer {
 	return a
 }
 
-func (w *harness) fund(id ledger.AccountID, amount ledger.Amount) {
+func (w *harness) fund(id pix.AccountID, amount pix.Amount) {
 	w.t.Helper()
-	w.must(id, ledger.Credit{Kind: ledger.TxTED, Amount: amount})
+	w.must(id, ledger.Credit{Kind: pix.TxTED, Amount: amount})
 }
 
-func (w *harness) totals(id ledger.AccountID) ledger.Totals {
+func (w *harness) totals(id pix.AccountID) ledger.Totals {
 	w.t.Helper()
 	return w.must(id, ledger.ReadAccount{}).Head.Totals
 }
@@ -138,7 +140,7 @@ func (w *harness) eventually(what string, ok func() bool) {
 
 func payoutTo(n int, claim *ledger.Claim) ledger.RequestPayout {
 	return ledger.RequestPayout{
-		Amount: 100, Key: ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("k%d@example.com", n)}, Claim: claim,
+		Amount: 100, Key: pix.Key{Type: pix.KeyEmail, Value: fmt.Sprintf("k%d@example.com", n)}, Claim: claim,
 	}
 }
 
@@ -197,18 +199,18 @@ func (c *counter) mayPanic() {
 	}
 }
 
-func (c *counter) RegisterKey(context.Context, ledger.Key, ledger.AccountID) error { return nil }
+func (c *counter) RegisterKey(context.Context, pix.Key, pix.AccountID) error { return nil }
 
-func (c *counter) DeregisterKey(context.Context, ledger.Key, ledger.AccountID) error { return nil }
+func (c *counter) DeregisterKey(context.Context, pix.Key, pix.AccountID) error { return nil }
 
-func (c *counter) Lookup(context.Context, scheme.Query) (ledger.Party, error) {
+func (c *counter) Lookup(context.Context, scheme.Query) (pix.Party, error) {
 	c.lookups.Add(1)
 	c.wait(&c.lookupHold)
 	c.mayPanic()
 	if c.refuse.Load() {
-		return ledger.Party{}, &scheme.Refused{Code: ledger.RefuseKeyNotFound}
+		return pix.Party{}, &scheme.Refused{Code: ledger.RefuseKeyNotFound}
 	}
-	return ledger.Party{Name: "Ana", Document: "98765432100"}, nil
+	return pix.Party{Name: "Ana", Document: "98765432100"}, nil
 }
 
 func (c *counter) Submit(context.Context, scheme.Payment) (scheme.State, error) {
@@ -225,14 +227,14 @@ func (c *counter) Return(context.Context, scheme.Refund) (scheme.State, error) {
 	return scheme.State{Progress: scheme.Pending}, nil
 }
 
-func (c *counter) Ask(context.Context, ledger.TxID, string) (scheme.State, error) {
+func (c *counter) Ask(context.Context, pix.TxID, string) (scheme.State, error) {
 	c.asks.Add(1)
 	c.wait(&c.submitHold)
 	c.mayPanic()
 	return scheme.State{}, nil
 }
 
-func (c *counter) Returns(context.Context, ledger.AccountID, string) ([]ledger.Returned, error) {
+func (c *counter) Returns(context.Context, pix.AccountID, string) ([]ledger.Returned, error) {
 	return nil, nil
 }
 
@@ -312,10 +314,10 @@ func (g *gate) open() {
 }
 
 // damage writes a head row that does not match the account's records.
-func (w *harness) damage(id ledger.AccountID) {
+func (w *harness) damage(id pix.AccountID) {
 	done := make(chan error, 1)
 	w.store.Append(&wal.Entry{
-		Ops: []wal.Op{{Kind: wal.OpSet, Key: ledger.HeadKey(id), Value: []byte("nonsense")}},
+		Ops: []wal.Op{{Kind: wal.OpSet, Key: layout.HeadKey(id), Value: []byte("nonsense")}},
 		Out: []wal.Out{written(done)},
 	})
 	if err := <-done; err != nil {

@@ -14,6 +14,7 @@ import (
 	"pixd/actors/due"
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/transfer"
 	"pixd/wal"
@@ -61,10 +62,10 @@ type Options struct {
 	Tasks   Tasks           // nil: the results of due tasks are ignored
 	// Opening returns the settings that a new account starts with; false: the registry has
 	// no such account.
-	Opening func(ledger.AccountID) (ledger.Settings, bool)
+	Opening func(pix.AccountID) (ledger.Settings, bool)
 	// Active tells whether an account is active; nil: every account is active.
-	Active  func(ledger.AccountID) bool
-	Now     func() ledger.Reading
+	Active  func(pix.AccountID) bool
+	Now     func() pix.Reading
 	Entropy func() [10]byte
 	Log     *slog.Logger
 }
@@ -87,7 +88,7 @@ type Host struct {
 		sync.Mutex
 		entries []*entry // entries that were used since the last call of Trim
 	}
-	entries   keyed.Map[ledger.AccountID, *entry]
+	entries   keyed.Map[pix.AccountID, *entry]
 	transfers atomic.Int64
 	inWork    atomic.Int64                                        // accounts with requests or reads in work; one that has both counts twice
 	refused   struct{ requests, transfers, equals atomic.Uint64 } // see Figures
@@ -100,7 +101,7 @@ type Host struct {
 type entry struct {
 	mu     sync.Mutex
 	pid    *actor.PID
-	used   ledger.Millis // when the newest message was sent, or the head was read without one; 0: never
+	used   pix.Millis // when the newest message was sent, or the head was read without one; 0: never
 	inWork atomic.Int64
 	reads  atomic.Int64 // reads of the head in work, not counted in inWork: however much work waits, the head can be read
 	toTrim atomic.Bool  // whether the entry is in the host's toTrim list
@@ -170,7 +171,7 @@ func (n lastNet) HandleFailure(_ *actor.ActorSystem, s actor.Supervisor, child *
 
 // again sends a message to an account from a new goroutine. It is called on the journal's
 // own goroutine, which must not wait for the lock of the account's entry.
-func (d *Host) again(id ledger.AccountID, message any) { go d.send(id, d.entry(id), message) }
+func (d *Host) again(id pix.AccountID, message any) { go d.send(id, d.entry(id), message) }
 
 // write appends an entry and waits until it is durable.
 func (d *Host) write(e *wal.Entry) error {
@@ -182,13 +183,13 @@ func (d *Host) write(e *wal.Entry) error {
 
 func newEntry() *entry { return &entry{} }
 
-func (d *Host) entry(id ledger.AccountID) *entry {
+func (d *Host) entry(id pix.AccountID) *entry {
 	return d.entries.GetOrMake(id, newEntry)
 }
 
 // send hands a message to the account's actor. Where the account is not in memory, send
 // first starts an actor, which restores the account.
-func (d *Host) send(id ledger.AccountID, e *entry, message any) {
+func (d *Host) send(id pix.AccountID, e *entry, message any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err := d.running.Err(); err != nil {
@@ -208,7 +209,7 @@ func (d *Host) send(id ledger.AccountID, e *entry, message any) {
 // are the ledger's: ErrUnknown where the registry has no such account; ErrBusy where a
 // limit is reached, before anything was decided; ErrWaited where an earlier request under
 // the same idempotency key has no answer yet; ErrCut where the outcome is not known.
-func (d *Host) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) {
+func (d *Host) Do(id pix.AccountID, c ledger.Command) (ledger.Answer, error) {
 	if _, ok := d.deps.Opening(id); !ok {
 		return ledger.Answer{}, ledger.ErrUnknown
 	}
@@ -315,7 +316,7 @@ func (d *Host) NotTaken(r *Report, err error) {
 
 // Notice hands an account the command that a notice of the scheme means. done(nil) is
 // called once the command's effect is durable, done(err) where the command failed.
-func (d *Host) Notice(id ledger.AccountID, c ledger.Command, done func(error)) {
+func (d *Host) Notice(id pix.AccountID, c ledger.Command, done func(error)) {
 	d.send(id, d.entry(id), NoticeMessage(c, done))
 }
 

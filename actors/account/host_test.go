@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestOneBalance checks that exactly 50 of 500 simultaneous payouts are accepted when the
@@ -23,7 +24,7 @@ func TestOneBalance(t *testing.T) {
 			switch {
 			case err != nil:
 				t.Error(err)
-			case a.Refusal == nil && a.Tx.Status == ledger.StatusAccepted:
+			case a.Refusal == nil && a.Tx.Status == pix.StatusAccepted:
 				accepted.Add(1)
 			case a.Refusal != nil && a.Refusal.Code == ledger.RefuseBalance:
 				short.Add(1)
@@ -55,7 +56,7 @@ func TestPassivateUnderLoad(t *testing.T) {
 		}
 	})
 	const each = 150
-	for id := ledger.AccountID(1); id <= harnessAccounts; id++ {
+	for id := pix.AccountID(1); id <= harnessAccounts; id++ {
 		for range 2 {
 			work.Go(func() {
 				for n := range each {
@@ -70,7 +71,7 @@ func TestPassivateUnderLoad(t *testing.T) {
 	work.Wait()
 	stop.Store(true)
 	away.Wait()
-	for id := ledger.AccountID(1); id <= harnessAccounts; id++ {
+	for id := pix.AccountID(1); id <= harnessAccounts; id++ {
 		if got := w.totals(id); got.Balance != 2*each*7 || got.Items != 2*each {
 			t.Errorf("%v ended with %+v", id, got)
 		}
@@ -100,7 +101,7 @@ func TestStaysWhileItWorks(t *testing.T) {
 }
 
 // begin sends a command from a goroutine of its own and does not wait for the answer.
-func (w *harness) begin(id ledger.AccountID, c ledger.Command) <-chan response {
+func (w *harness) begin(id pix.AccountID, c ledger.Command) <-chan response {
 	done := make(chan response, 1)
 	go func() {
 		a, err := w.Do(id, c)
@@ -114,12 +115,12 @@ func (w *harness) begin(id ledger.AccountID, c ledger.Command) <-chan response {
 func TestRefusedAtAdmission(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits        Limits
-		next          ledger.AccountID // the account whose payout is refused
-		other         ledger.AccountID // the account for which otherCommands is accepted
+		next          pix.AccountID // the account whose payout is refused
+		other         pix.AccountID // the account for which otherCommands is accepted
 		otherCommands ledger.Command
 	}{
 		"one account's": {Limits{PerAccount: 2}, 1, 2, payoutTo(8, nil)},
-		"all transfers": {Limits{Transfers: 2}, 1, 2, ledger.Credit{Kind: ledger.TxTED, Amount: 7}},
+		"all transfers": {Limits{Transfers: 2}, 1, 2, ledger.Credit{Kind: pix.TxTED, Amount: 7}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newHarness(t, c.limits)
@@ -180,7 +181,7 @@ func TestReadsPark(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 100)
 	w.gate.shutIt()
-	credit := w.begin(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7})
+	credit := w.begin(1, ledger.Credit{Kind: pix.TxTED, Amount: 7})
 	w.eventually("the credit", func() bool { return w.gate.passed() == 1 })
 	read := w.begin(1, ledger.ReadAccount{})
 	w.eventually("the read", func() bool { return w.gate.passed() == 2 })
@@ -211,7 +212,7 @@ func TestNothingLeavesEarly(t *testing.T) {
 		t.Errorf("the scheme was called %d times before the hold was durable", n)
 	}
 	w.gate.open()
-	if r := <-done; r.err != nil || r.answer.Tx.Status != ledger.StatusAccepted {
+	if r := <-done; r.err != nil || r.answer.Tx.Status != pix.StatusAccepted {
 		t.Errorf("answered %+v", r)
 	}
 }

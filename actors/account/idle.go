@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // Trim asks every account that was used since the last call of Trim to free the memory that
@@ -43,11 +44,11 @@ const passivateAtOnce = 64
 // Passivate passivates accounts that have had no work for Limits.IdleAfter, and returns how
 // many accounts are still in memory.
 func (d *Host) Passivate() int {
-	before := d.deps.Now().Clock - ledger.Millis(d.limits.IdleAfter/time.Millisecond)
+	before := d.deps.Now().Clock - pix.Millis(d.limits.IdleAfter/time.Millisecond)
 	var left atomic.Int64
 	var work sync.WaitGroup
 	slots := make(chan struct{}, passivateAtOnce)
-	d.entries.Each(func(_ ledger.AccountID, e *entry) bool {
+	d.entries.Each(func(_ pix.AccountID, e *entry) bool {
 		slots <- struct{}{}
 		work.Go(func() {
 			defer func() { <-slots }()
@@ -64,7 +65,7 @@ func (d *Host) Passivate() int {
 // retire passivates one account that has had no work since before. The entry is locked, so
 // nobody can send to the account meanwhile. It returns true where the account stays in
 // memory.
-func (d *Host) retire(e *entry, before ledger.Millis) bool {
+func (d *Host) retire(e *entry, before pix.Millis) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.pid == nil {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -44,7 +45,7 @@ func TestLazyEntries(t *testing.T) {
 			t.Errorf("%s: %d more entries", what, len(noted.lazy))
 		}
 	}
-	notice := func(id ledger.AccountID, tx *ledger.Transaction, result ledger.TransferResult) {
+	notice := func(id pix.AccountID, tx *ledger.Transaction, result ledger.TransferResult) {
 		t.Helper()
 		done := make(chan error, 1)
 		w.Notice(id, ledger.ResolveTransfer{ID: tx.ID, EndToEnd: tx.EndToEnd, Notice: true, Result: result}, func(err error) { done <- err })
@@ -67,7 +68,7 @@ func TestLazyEntries(t *testing.T) {
 	w.must(1, payoutTo(3, nil))
 	want("a payout of what a case claims next", false, false)
 	k := w.must(1, ledger.OpenCase{Infraction: "inf-1", EndToEnd: e2e, Amount: 1000, Situation: "SCAM"}).Case
-	w.must(1, ledger.CloseCase{ID: k.ID, Result: ledger.Agreed})
+	w.must(1, ledger.CloseCase{ID: k.ID, Result: pix.Agreed})
 	want("the case, its end and its refund's acceptance", false, false, false)
 	notice(1, <-noted.launched, ledger.TransferIsRejected)
 	want("a rejection whose money the case is owed", false, false)
@@ -85,7 +86,7 @@ func TestLazyEntries(t *testing.T) {
 	want("a payout that the scheme does not answer", false)
 	notice(2, <-noted.launched, ledger.TransferIsSettled)
 	want("its settlement, for which the client waits", false)
-	if r := <-waiting; r.err != nil || r.answer.Tx.Status != ledger.StatusSettled {
+	if r := <-waiting; r.err != nil || r.answer.Tx.Status != pix.StatusSettled {
 		t.Errorf("%+v", r)
 	}
 }

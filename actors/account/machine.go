@@ -4,7 +4,9 @@ import (
 	"fmt"
 
 	"pixd/actors/keyed"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/transfer"
 	"pixd/wal"
 )
@@ -38,11 +40,11 @@ type Config struct {
 type Alerts interface {
 	// Row makes the row of an alert that a decision raises. The row is written in one entry
 	// with the decision's records.
-	Row(id ledger.AccountID, a ledger.Alert, at ledger.Millis) wal.Op
+	Row(id pix.AccountID, a ledger.Alert, at pix.Millis) wal.Op
 	// Raised counts and logs an alert whose row is durable.
-	Raised(id ledger.AccountID, a ledger.Alert)
+	Raised(id pix.AccountID, a ledger.Alert)
 	// Raise writes, counts and logs an alert that no decision raises. It does not wait.
-	Raise(id ledger.AccountID, a ledger.Alert)
+	Raise(id pix.AccountID, a ledger.Alert)
 }
 
 // Webhooks delivers events to the merchants' subscriptions.
@@ -62,7 +64,7 @@ type Renderer interface {
 // read itself.
 type Call struct {
 	Command ledger.Command
-	Now     ledger.Reading // the clock; where Now.Time is earlier than the account's newest record, Step uses that record's time
+	Now     pix.Reading // the clock; where Now.Time is earlier than the account's newest record, Step uses that record's time
 	Entropy [10]byte
 	Durable wal.Ticket // every entry up to this ticket is durable
 	// Inactive says that the account is inactive. The shell sets it only for commands for
@@ -80,16 +82,16 @@ type Machine struct {
 	headAt  uint64 // sequence of the newest head row
 	overlay overlay
 	equals  equals
-	behind  ledger.Amount                       // see ledger.Reader.OwedBehind
-	work    map[ledger.TxID]*ledger.Transaction // newest state of each payout or refund that a child actor carries; nil where there is none
+	behind  pix.Amount                       // see ledger.Reader.OwedBehind
+	work    map[pix.TxID]*ledger.Transaction // newest state of each payout or refund that a child actor carries; nil where there is none
 
 	// The records and rows of the last Step, until Submitted takes them.
 	records []ledger.Record
-	rows    []ledger.Row
+	rows    []layout.Row
 	before  ledger.Totals // the head's totals before those records
 }
 
-func newMachine(c *Config, id ledger.AccountID) *Machine {
+func newMachine(c *Config, id pix.AccountID) *Machine {
 	return &Machine{config: c, head: ledger.Account{ID: id}}
 }
 
@@ -120,7 +122,7 @@ func (m *Machine) Step(rows Rows, c Call) (wal.Entry, []Effect, error) {
 	now := c.Now
 	now.Time = max(now.Time, m.head.Time)
 	stamp := ledger.Stamp{
-		Reading: now, ID: ledger.NewTxID(now.Time, c.Entropy), Terms: m.config.Terms, Durable: m.durable(), Inactive: c.Inactive,
+		Reading: now, ID: pix.NewTxID(now.Time, c.Entropy), Terms: m.config.Terms, Durable: m.durable(), Inactive: c.Inactive,
 	}
 	facts, err := ledger.Gather(&reader{m, rows}, &m.head, c.Command, stamp)
 	if err != nil {
@@ -179,7 +181,7 @@ func (m *Machine) keep(d *ledger.Decision) {
 
 // newest returns a transaction's state after records, a list of one decision's records: its
 // state in the last of them that is about it; nil where none is about it.
-func newest(records []ledger.Record, id ledger.TxID) (t *ledger.Transaction) {
+func newest(records []ledger.Record, id pix.TxID) (t *ledger.Transaction) {
 	for i := range records {
 		if r := &records[i]; r.Tx != nil && r.Tx.ID == id {
 			t = r.Tx
@@ -239,18 +241,18 @@ func (m *Machine) follow(t *ledger.Transaction) {
 // a filter must never lack a key that exists.
 func (m *Machine) witness() {
 	for _, r := range m.rows {
-		if ledger.MostlyAbsent(r.Key) {
+		if layout.MostlyAbsent(r.Key) {
 			m.config.Present.Add(r.Key)
 		}
 	}
 	for i := range m.records {
 		if c := m.records[i].Claim; c != nil {
-			m.config.Claims.Add(hourOf(c.At), claimant(ledger.IdempotencyKey(c.Bucket, m.head.ID, c.Scope)))
+			m.config.Claims.Add(hourOf(c.At), claimant(layout.IdempotencyKey(c.Bucket, m.head.ID, c.Scope)))
 		}
 	}
 }
 
-func ops(rows []ledger.Row) []wal.Op {
+func ops(rows []layout.Row) []wal.Op {
 	out := make([]wal.Op, len(rows))
 	for i, r := range rows {
 		out[i] = wal.Op{Kind: wal.OpSet, Key: r.Key, Value: r.Value}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -64,13 +65,13 @@ func (m *memory) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
 	return nil
 }
 
-func (m *memory) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
+func (m *memory) Record(a pix.AccountID, seq uint64) (*ledger.Record, error) {
 	all := m.records[wal.Stream(a)]
 	if seq == 0 || seq > uint64(len(all)) {
 		return nil, fmt.Errorf("record %d of %v is missing", seq, a)
 	}
 	w := all[seq-1]
-	r := &ledger.Record{Account: a, Seq: w.Seq, Time: ledger.Millis(w.Time), Kind: ledger.RecordKind(w.Kind)}
+	r := &ledger.Record{Account: a, Seq: w.Seq, Time: pix.Millis(w.Time), Kind: ledger.RecordKind(w.Kind)}
 	return r, r.Decode(w.Body)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"pixd/actors/due"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // The messages that an account's actor takes.
@@ -23,7 +24,7 @@ type (
 	reload struct{}
 	// assign is an actor's first message and names its account. All accounts' actors share
 	// their Props, so the Props cannot name the account.
-	assign struct{ id ledger.AccountID }
+	assign struct{ id pix.AccountID }
 	// trim asks the account to free the memory that an idle account does not need. again is
 	// called where the account is not idle.
 	trim struct{ again func() }

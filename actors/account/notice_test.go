@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestEmptyNotice checks that a notice which names a held payout, but an end-to-end id of
@@ -12,8 +13,8 @@ import (
 func TestEmptyNotice(t *testing.T) {
 	b := newBench(t)
 	b.step(ledger.OpenAccount{Settings: settings()})
-	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1_000})
-	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
+	b.step(ledger.Credit{Kind: pix.TxTED, Amount: 1_000})
+	k, _ := pix.ParseKey(pix.KeyEmail, "a@example.com")
 	held := b.step(ledger.RequestPayout{Amount: 100, Key: k, Claim: &ledger.Claim{Scope: [16]byte{1}}}).Start[0].Tx
 	other := held.EndToEnd[:20] + string('0'+'9'-held.EndToEnd[20]) + held.EndToEnd[21:]
 	e := b.step(ledger.ResolveTransfer{ID: held.ID, EndToEnd: other, Notice: true, Result: ledger.TransferIsSettled})

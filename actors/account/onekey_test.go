@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // many sends the same request n times at once, each from its own goroutine.
@@ -45,7 +46,7 @@ func TestOneKeyThroughPanic(t *testing.T) {
 	w := newHarness(t, Limits{})
 	var panicked atomic.Bool
 	w.deps.Config.Renderer = rendering(func(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) {
-		if a.Tx != nil && a.Tx.Kind == ledger.TxPayout && panicked.CompareAndSwap(false, true) {
+		if a.Tx != nil && a.Tx.Kind == pix.TxPayout && panicked.CompareAndSwap(false, true) {
 			panic("for the test")
 		}
 		return renderForTest(a, s)

@@ -3,7 +3,9 @@ package account
 import (
 	"slices"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -13,7 +15,7 @@ type Rows interface {
 	// Scan calls fn for each key in [lo, hi) in ascending order until fn returns false for
 	// more.
 	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
-	Record(a ledger.AccountID, seq uint64) (*ledger.Record, error)
+	Record(a pix.AccountID, seq uint64) (*ledger.Record, error)
 }
 
 // overlay has the account's rows and records that are not durable yet. A reader looks in
@@ -40,7 +42,7 @@ type freshKey struct {
 
 // add keeps the records and rows of one entry until the entry's ticket is durable. before are
 // the account's totals before the entry.
-func (o *overlay) add(t wal.Ticket, records []ledger.Record, rows []ledger.Row, before ledger.Totals) {
+func (o *overlay) add(t wal.Ticket, records []ledger.Record, rows []layout.Row, before ledger.Totals) {
 	if o.empty() {
 		o.durable = before
 	}
@@ -53,7 +55,7 @@ func (o *overlay) add(t wal.Ticket, records []ledger.Record, rows []ledger.Row, 
 		o.order = append(o.order, freshKey{seq: seq, ticket: t})
 	}
 	for _, r := range rows {
-		if !ledger.IsFact(r.Key) {
+		if !layout.IsFact(r.Key) {
 			continue // no decision reads a row of this kind, so the overlay need not have it
 		}
 		key := string(r.Key)

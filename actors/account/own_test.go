@@ -7,7 +7,9 @@ import (
 	"slices"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -18,14 +20,14 @@ func TestOwn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		m, store, want := newMachine(testConfig, testAccount), newMemory(), map[string]string{}
-		var rows []ledger.Row
+		var rows []layout.Row
 		for range rng.IntN(9) {
 			k := fmt.Sprintf("u%d", rng.IntN(10))
 			store.rows[k], want[k] = []byte("disk"), "disk"
 		}
 		for n := range rng.IntN(9) {
 			k := fmt.Sprintf("u%d", rng.IntN(10))
-			row := ledger.Row{Key: []byte(k), Value: fmt.Appendf(nil, "fresh %d", n)}
+			row := layout.Row{Key: []byte(k), Value: fmt.Appendf(nil, "fresh %d", n)}
 			if want[k] = string(row.Value); rng.IntN(3) == 0 {
 				row.Value = nil
 				delete(want, k)
@@ -76,9 +78,9 @@ func (b brokenScan) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) erro
 // the reading.
 func TestOwnFails(t *testing.T) {
 	m := newMachine(testConfig, testAccount)
-	var fresh []ledger.Row
+	var fresh []layout.Row
 	for _, k := range []string{"u1", "u2", "u7", "u8"} {
-		fresh = append(fresh, ledger.Row{Key: []byte(k), Value: []byte("v")})
+		fresh = append(fresh, layout.Row{Key: []byte(k), Value: []byte("v")})
 	}
 	m.overlay.add(1, nil, fresh, ledger.Totals{})
 	var got []string
@@ -111,11 +113,11 @@ func TestSafeBalance(t *testing.T) {
 	b.step(ledger.OpenAccount{Settings: settings()})
 	e2e := endToEnd("a")
 	b.step(ledger.ReceivePayment{EndToEnd: e2e, Amount: 1000, Key: "k"})
-	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
+	k, _ := pix.ParseKey(pix.KeyEmail, "a@example.com")
 	b.step(ledger.RequestPayout{Amount: 900, Key: k})
 	b.durable = false // from here on the test says what is durable
 	b.store.durable = b.store.ticket
-	refund := func(amount ledger.Amount) ledger.RefusalCode {
+	refund := func(amount pix.Amount) ledger.RefusalCode {
 		t.Helper()
 		out := b.step(ledger.RequestRefund{Original: e2e, Amount: amount, Reason: "MD06"})
 		if out.Answer == nil || out.Answer.Refusal == nil {
@@ -126,16 +128,16 @@ func TestSafeBalance(t *testing.T) {
 	if code := refund(101); code != ledger.RefuseSafeBalance {
 		t.Errorf("more than is available: %v", code)
 	}
-	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 300})
+	b.step(ledger.Credit{Kind: pix.TxTED, Amount: 300})
 	first := b.store.ticket
-	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 200})
+	b.step(ledger.Credit{Kind: pix.TxTED, Amount: 200})
 	second := b.store.ticket
 	if got := b.machine.head.Totals.Available(); got != 600 {
 		t.Fatalf("available %d", got)
 	}
 	for _, v := range []struct {
 		durable wal.Ticket
-		amount  ledger.Amount
+		amount  pix.Amount
 		want    ledger.RefusalCode
 	}{
 		{first - 1, 101, ledger.RefuseSafeBalance}, {first - 1, 100, 0}, {first, 401, ledger.RefuseSafeBalance}, {first, 400, 0},
@@ -155,7 +157,7 @@ func TestSafeBalance(t *testing.T) {
 		t.Errorf("the smaller of 100 in memory and 400 durable: %v", code)
 	}
 	b.store.durable = second
-	b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 50})
+	b.step(ledger.Credit{Kind: pix.TxTED, Amount: 50})
 	b.store.durable = b.store.ticket
 	if code := refund(50); code != 0 {
 		t.Errorf("all is durable: %v", code)
@@ -168,9 +170,9 @@ func TestSafeBalance(t *testing.T) {
 // TestEachCarried checks that each transfer that a child actor carries is visited once, and none after
 // the visitor has had enough.
 func TestEachCarried(t *testing.T) {
-	work := map[ledger.TxID]*ledger.Transaction{{1}: {Amount: 1}, {2}: {Amount: 2}, {3}: {Amount: 4}}
+	work := map[pix.TxID]*ledger.Transaction{{1}: {Amount: 1}, {2}: {Amount: 2}, {3}: {Amount: 4}}
 	r := &reader{machine: &Machine{work: work}}
-	var sum ledger.Amount
+	var sum pix.Amount
 	r.EachCarried(func(t *ledger.Transaction) bool { sum += t.Amount; return true })
 	if sum != 7 {
 		t.Errorf("visited a sum of %d", sum)

@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // poisoned sends a command on which the account panics.
-func (w *harness) poisoned(id ledger.AccountID) error {
+func (w *harness) poisoned(id pix.AccountID) error {
 	_, err := w.Do(id, poison)
 	return err
 }
@@ -34,7 +35,7 @@ func TestPanic(t *testing.T) {
 	if err := w.poisoned(1); !errors.Is(err, ledger.ErrInternal) {
 		t.Errorf("the third: %v", err)
 	}
-	for _, c := range []ledger.Command{ledger.ReadAccount{}, ledger.Credit{Kind: ledger.TxTED, Amount: 7}, payoutTo(1, nil)} {
+	for _, c := range []ledger.Command{ledger.ReadAccount{}, ledger.Credit{Kind: pix.TxTED, Amount: 7}, payoutTo(1, nil)} {
 		if _, err := w.Do(1, c); !errors.Is(err, ledger.ErrQuarantined) {
 			t.Errorf("after the third within a minute, %T: %v", c, err)
 		}
@@ -76,7 +77,7 @@ func TestRebuildKeepsWaiters(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.scheme.release()
-	if r := <-done; r.err != nil || r.answer.Tx.Status != ledger.StatusAccepted || r.answer.Replay {
+	if r := <-done; r.err != nil || r.answer.Tx.Status != pix.StatusAccepted || r.answer.Replay {
 		t.Errorf("answered %+v", r)
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"pixd/actors/due"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // arrival is a received payment whose end-to-end id is unique for each n.
@@ -47,7 +49,7 @@ func TestEveryMessageAgainstPassivate(t *testing.T) {
 		}
 	})
 	for a := range accounts {
-		id := ledger.AccountID(a + 1)
+		id := pix.AccountID(a + 1)
 		work.Go(func() {
 			for range each {
 				w.fund(id, 7)
@@ -62,7 +64,7 @@ func TestEveryMessageAgainstPassivate(t *testing.T) {
 					}
 					notices[n].reported.Add(1)
 				})
-				w.due(due.Task{Account: id, ID: ledger.EntityID{1}}, func(r due.Result) {
+				w.due(due.Task{Account: id, ID: layout.EntityID{1}}, func(r due.Result) {
 					if !errors.Is(r.Err, ledger.ErrUnknownTransfer) && !errors.Is(r.Err, ledger.ErrInternal) {
 						t.Errorf("a due task of what is not there: %v", r.Err)
 					}
@@ -81,7 +83,7 @@ func TestEveryMessageAgainstPassivate(t *testing.T) {
 	})
 	stop.Store(true)
 	maintenance.Wait()
-	for id := ledger.AccountID(1); id <= accounts; id++ {
+	for id := pix.AccountID(1); id <= accounts; id++ {
 		if got := w.totals(id); got.Balance != each*(7+5) || got.Items != 2*each {
 			t.Errorf("%v ended with %+v", id, got)
 		}
@@ -104,8 +106,8 @@ func TestMessageWhilePassivate(t *testing.T) {
 	var sent sync.WaitGroup
 	sent.Go(func() { w.Notice(1, arrival(1), func(err error) { reported <- err }) })
 	w.again(1, reload{})
-	sent.Go(func() { w.due(due.Task{Account: 1, ID: ledger.EntityID{1}}, func(r due.Result) { reported <- r.Err }) })
-	credit := w.begin(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7})
+	sent.Go(func() { w.due(due.Task{Account: 1, ID: layout.EntityID{1}}, func(r due.Result) { reported <- r.Err }) })
+	credit := w.begin(1, ledger.Credit{Kind: pix.TxTED, Amount: 7})
 	w.eventually("the command", func() bool { return w.entry(1).inWork.Load() == 1 })
 	select {
 	case err := <-reported:
@@ -203,7 +205,7 @@ func TestChildKeepsItsAccount(t *testing.T) {
 		}
 	}
 	then := make(chan due.Result, 1)
-	w.due(due.Task{Account: 1, ID: ledger.EntityID(tx.ID)}, func(r due.Result) { then <- r })
+	w.due(due.Task{Account: 1, ID: layout.EntityID(tx.ID)}, func(r due.Result) { then <- r })
 	if r := <-then; !r.Skipped || r.Again == 0 {
 		t.Errorf("a due task of a payout whose child is on its way: %+v", r)
 	}

@@ -1,7 +1,9 @@
 package account
 
 import (
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // reader is the ledger.Reader of a machine. It looks first among the machine's own rows and
@@ -18,7 +20,7 @@ func (r *reader) Row(key []byte) ([]byte, bool, error) {
 	if row, ok := r.machine.overlay.rows[string(key)]; ok {
 		return row.value, row.value != nil, nil
 	}
-	if ledger.MostlyAbsent(key) && !r.machine.config.Present.MayHave(key) {
+	if layout.MostlyAbsent(key) && !r.machine.config.Present.MayHave(key) {
 		return nil, false, nil
 	}
 	return r.store.Get(key)
@@ -62,7 +64,7 @@ func (r *reader) Own(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
 }
 
 // Record implements ledger.Reader.
-func (r *reader) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
+func (r *reader) Record(a pix.AccountID, seq uint64) (*ledger.Record, error) {
 	if a == r.machine.head.ID {
 		if fresh, ok := r.machine.overlay.records[seq]; ok {
 			return fresh, nil
@@ -74,7 +76,7 @@ func (r *reader) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) 
 // Claim implements ledger.Reader. Most requests have a new key. The store is read only
 // where the filters say that a claim with this key may have been made in the hours between
 // from and to.
-func (r *reader) Claim(key []byte, from, to ledger.Millis) ([]byte, bool, error) {
+func (r *reader) Claim(key []byte, from, to pix.Millis) ([]byte, bool, error) {
 	if row, ok := r.machine.overlay.rows[string(key)]; ok {
 		return row.value, row.value != nil, nil
 	}
@@ -91,7 +93,7 @@ func (r *reader) KeyIsOurs(key string) bool {
 }
 
 // Carried implements ledger.Reader.
-func (r *reader) Carried(id ledger.TxID) *ledger.Transaction { return r.machine.work[id] }
+func (r *reader) Carried(id pix.TxID) *ledger.Transaction { return r.machine.work[id] }
 
 // EachCarried implements ledger.Reader.
 func (r *reader) EachCarried(fn func(*ledger.Transaction) bool) {
@@ -103,7 +105,7 @@ func (r *reader) EachCarried(fn func(*ledger.Transaction) bool) {
 }
 
 // Recent implements ledger.Reader.
-func (r *reader) Recent(id ledger.TxID) *ledger.Transaction {
+func (r *reader) Recent(id pix.TxID) *ledger.Transaction {
 	if p := r.machine.config.Recent.get(id); p != nil && p.account == r.machine.head.ID {
 		return p.tx
 	}
@@ -111,18 +113,18 @@ func (r *reader) Recent(id ledger.TxID) *ledger.Transaction {
 }
 
 // RecentSums implements ledger.Reader.
-func (r *reader) RecentSums(original ledger.TxID) *ledger.RefundSums {
+func (r *reader) RecentSums(original pix.TxID) *layout.RefundSums {
 	return r.machine.config.Recent.sumsOf(r.machine.head.ID, original)
 }
 
 // OwedBehind implements ledger.Reader.
-func (r *reader) OwedBehind() ledger.Amount { return r.machine.behind }
+func (r *reader) OwedBehind() pix.Amount { return r.machine.behind }
 
 // NoteOwed implements ledger.Reader.
-func (r *reader) NoteOwed(behind ledger.Amount) { r.machine.behind = behind }
+func (r *reader) NoteOwed(behind pix.Amount) { r.machine.behind = behind }
 
 // claimant is the part of an idempotency row's key that names the claim itself, without the
 // row's tag and day.
 func claimant(key []byte) []byte { return key[3:] }
 
-func hourOf(t ledger.Millis) int64 { return int64(t / (60 * 60 * 1000)) }
+func hourOf(t pix.Millis) int64 { return int64(t / (60 * 60 * 1000)) }

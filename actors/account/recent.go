@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"sync/atomic"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // Recent holds recently accepted payouts and refunds of all accounts in a table of fixed size. Most
@@ -29,37 +31,37 @@ func NewRecent(slots int) *Recent {
 }
 
 type recentPayout struct {
-	account ledger.AccountID
+	account pix.AccountID
 	tx      *ledger.Transaction
 }
 
 type recentSums struct {
-	account ledger.AccountID
-	sums    *ledger.RefundSums
+	account pix.AccountID
+	sums    *layout.RefundSums
 }
 
-func (r *Recent) slot(id ledger.TxID) *atomic.Pointer[recentPayout] {
+func (r *Recent) slot(id pix.TxID) *atomic.Pointer[recentPayout] {
 	return &r.slots[place(id, len(r.slots))]
 }
 
 // place returns an id's place among n.
-func place(id ledger.TxID, n int) uint32 {
+func place(id pix.TxID, n int) uint32 {
 	// An id's last bytes are random; its first bytes are a time.
 	return binary.BigEndian.Uint32(id[12:]) % uint32(n)
 }
 
-func (r *Recent) put(a ledger.AccountID, t *ledger.Transaction) {
+func (r *Recent) put(a pix.AccountID, t *ledger.Transaction) {
 	r.slot(t.ID).Store(&recentPayout{a, t})
 }
 
-func (r *Recent) get(id ledger.TxID) *recentPayout {
+func (r *Recent) get(id pix.TxID) *recentPayout {
 	if p := r.slot(id).Load(); p != nil && p.tx.ID == id {
 		return p
 	}
 	return nil
 }
 
-func (r *Recent) drop(id ledger.TxID) {
+func (r *Recent) drop(id pix.TxID) {
 	if p := r.get(id); p != nil {
 		r.slot(id).CompareAndSwap(p, nil)
 	}
@@ -67,7 +69,7 @@ func (r *Recent) drop(id ledger.TxID) {
 
 // sumsOf returns the refund sums of a payment that account a received; nil where the table
 // does not have them.
-func (r *Recent) sumsOf(a ledger.AccountID, original ledger.TxID) *ledger.RefundSums {
+func (r *Recent) sumsOf(a pix.AccountID, original pix.TxID) *layout.RefundSums {
 	if s := r.sums[place(original, len(r.sums))].Load(); s != nil && s.account == a && s.sums.Original == original {
 		return s.sums
 	}
@@ -76,7 +78,7 @@ func (r *Recent) sumsOf(a ledger.AccountID, original ledger.TxID) *ledger.Refund
 
 // changed takes the refund sums that a record of account a contains. Those of a payment without
 // refunds in flight are dropped.
-func (r *Recent) changed(a ledger.AccountID, s *ledger.RefundSums) {
+func (r *Recent) changed(a pix.AccountID, s *layout.RefundSums) {
 	slot := &r.sums[place(s.Original, len(r.sums))]
 	if s.InFlight > 0 {
 		slot.Store(&recentSums{a, s})
@@ -86,7 +88,7 @@ func (r *Recent) changed(a ledger.AccountID, s *ledger.RefundSums) {
 }
 
 // forget drops every payout of one account, and the refund sums of its payments.
-func (r *Recent) forget(a ledger.AccountID) {
+func (r *Recent) forget(a pix.AccountID) {
 	for i := range r.slots {
 		if p := r.slots[i].Load(); p != nil && p.account == a {
 			r.slots[i].CompareAndSwap(p, nil)

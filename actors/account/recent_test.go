@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestRecentSums checks that the refund sums in memory are at every time those of the row, for
@@ -15,7 +17,7 @@ func TestRecentSums(t *testing.T) {
 		b := newBench(t)
 		b.machine.config.Recent = NewRecent(slots)
 		b.step(ledger.OpenAccount{Settings: settings()})
-		var paid []ledger.TxID
+		var paid []pix.TxID
 		for n := range 2 {
 			paid = append(paid, b.step(ledger.ReceivePayment{EndToEnd: endToEnd(fmt.Sprint(n)), Amount: 1000, Key: "k"}).Answer.Tx.ID)
 		}
@@ -54,7 +56,7 @@ func TestRecentSums(t *testing.T) {
 
 // checkRecentSums compares the refund sums of a payment in memory with their row, and returns
 // how many are in memory.
-func (b *bench) checkRecentSums(id ledger.TxID) int {
+func (b *bench) checkRecentSums(id pix.TxID) int {
 	b.t.Helper()
 	recent := b.machine.config.Recent
 	got := recent.sumsOf(testAccount, id)
@@ -64,11 +66,11 @@ func (b *bench) checkRecentSums(id ledger.TxID) int {
 	if recent.sumsOf(testAccount+1, id) != nil {
 		b.t.Errorf("another account has the sums of %v", id)
 	}
-	row, _, err := (&reader{b.machine, b.store}).Row(ledger.RefundSumsKey(testAccount, id))
+	row, _, err := (&reader{b.machine, b.store}).Row(layout.RefundSumsKey(testAccount, id))
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	want, err := ledger.DecodeRefundSums(id, row)
+	want, err := layout.DecodeRefundSums(id, row)
 	if err != nil || *got != want || want.InFlight == 0 {
 		b.t.Errorf("%+v in memory, the row has %+v, %v", *got, want, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -109,7 +110,7 @@ func (s *Shell) reviveWork() error {
 		return nil
 	}
 	r := &reader{s.machine, s.Rows}
-	s.machine.work = map[ledger.TxID]*ledger.Transaction{}
+	s.machine.work = map[pix.TxID]*ledger.Transaction{}
 	for id, c := range s.running {
 		t, err := ledger.State(r, &s.machine.head, id, c.tx.Record())
 		if err != nil {

@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"pixd/actors/due"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // refundOf is a request that refunds 100 base units of the payment under e2e.
@@ -25,7 +27,7 @@ func TestRefundChildPanics(t *testing.T) {
 	w.scheme.panics.Store(true)
 	w.scheme.release()
 	r := <-done
-	if r.err != nil || r.answer.Tx == nil || r.answer.Tx.Status != ledger.StatusAccepted || !r.answer.Tx.Transfer.Doubt || r.answer.Tx.Kind != ledger.TxRefund {
+	if r.err != nil || r.answer.Tx == nil || r.answer.Tx.Status != pix.StatusAccepted || !r.answer.Tx.Transfer.Doubt || r.answer.Tx.Kind != pix.TxRefund {
 		t.Fatalf("answered %+v", r)
 	}
 	if got := w.totals(1); got.Held != 100 || got.Balance != 1000 {
@@ -36,14 +38,14 @@ func TestRefundChildPanics(t *testing.T) {
 	}
 	results := make(chan due.Result, 1)
 	w.clock.Add(10_000)
-	w.due(due.Task{Account: 1, ID: ledger.EntityID(r.answer.Tx.ID)}, func(r due.Result) { results <- r })
+	w.due(due.Task{Account: 1, ID: layout.EntityID(r.answer.Tx.ID)}, func(r due.Result) { results <- r })
 	if got := <-results; got.Err != nil || w.scheme.asks.Load() != 1 || w.scheme.returns.Load() != 2 {
 		t.Errorf("looked after: %+v, %d asks, %d returns", got, w.scheme.asks.Load(), w.scheme.returns.Load())
 	}
 	if a := w.must(1, refundOf(e2e, under(1))); a.Stored == nil || !a.Replay {
 		t.Errorf("a repeat: %+v", a)
 	}
-	if a := w.must(1, refundOf(e2e, nil)); a.Tx.Status != ledger.StatusAccepted || a.Tx.Transfer.Doubt {
+	if a := w.must(1, refundOf(e2e, nil)); a.Tx.Status != pix.StatusAccepted || a.Tx.Transfer.Doubt {
 		t.Errorf("the next refund: %+v", a.Tx)
 	}
 	if got := w.totals(1); got.Held != 200 {
@@ -61,8 +63,8 @@ func TestCaseRefundIsCarried(t *testing.T) {
 	if opened.Case == nil || opened.Case.Held != 700 {
 		t.Fatalf("%+v", opened.Case)
 	}
-	closed := w.must(1, ledger.CloseCase{ID: opened.Case.ID, Result: ledger.Agreed})
-	if closed.Case.Status != ledger.CaseClosed || closed.Case.Held != 0 {
+	closed := w.must(1, ledger.CloseCase{ID: opened.Case.ID, Result: pix.Agreed})
+	if closed.Case.Status != pix.CaseClosed || closed.Case.Held != 0 {
 		t.Errorf("%+v", closed.Case)
 	}
 	w.eventually("the refund", func() bool { return w.scheme.returns.Load() == 1 })
@@ -79,9 +81,9 @@ func TestDueCaseReportsOnce(t *testing.T) {
 	w.must(1, ledger.ReceivePayment{EndToEnd: e2e, Amount: 1000, Key: "k"})
 	k := w.must(1, ledger.OpenCase{Infraction: "inf-1", EndToEnd: e2e, Amount: 700, Situation: "SCAM"}).Case
 	w.clock.Store(int64(k.DeadlineAt))
-	task := due.Task{Account: 1, ID: ledger.EntityID(k.ID)}
+	task := due.Task{Account: 1, ID: layout.EntityID(k.ID)}
 	m := DueMessage(&w.tasks, task)
-	m.(*call).command = ledger.Attend{Kind: ledger.DueCase, ID: task.ID}
+	m.(*call).command = ledger.Attend{Kind: layout.DueCase, ID: task.ID}
 	results := make(chan due.Result, 2)
 	w.tasks.waiting[task] = []func(due.Result){
 		func(r due.Result) { results <- r },

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 )
@@ -18,7 +19,7 @@ import (
 const AlertRefused = "payment_refused"
 
 // KeptRefusals is how long, in ms, the refusal of a payment is known: as long as its alert.
-const KeptRefusals = ledger.Millis(90 * 24 * time.Hour / time.Millisecond)
+const KeptRefusals = pix.Millis(90 * 24 * time.Hour / time.Millisecond)
 
 // metaRefused begins the key of the row of a refused payment. The key goes on with the
 // payment's end-to-end id; the value is the time of the refusal.
@@ -32,23 +33,23 @@ type Refusals struct {
 	Journal interface {
 		Append(e *wal.Entry) wal.Ticket
 	}
-	Known  func(id ledger.AccountID) bool // whether an account exists
+	Known  func(id pix.AccountID) bool // whether an account exists
 	Alerts Alerts
-	Stamp  func() ledger.Millis // the time stamp of what is made now
+	Stamp  func() pix.Millis // the time stamp of what is made now
 
 	mu  sync.Mutex
-	ids map[string]ledger.Millis // end-to-end ids with the times of the refusals
+	ids map[string]pix.Millis // end-to-end ids with the times of the refusals
 }
 
 // Load reads the refusals of earlier processes. It is called once, before anything else.
 func (r *Refusals) Load(scan ScanFunc) error {
-	r.ids = map[string]ledger.Millis{}
+	r.ids = map[string]pix.Millis{}
 	lo := wal.MetaKey(metaRefused)
 	return scan(lo, wal.PrefixEnd(lo), func(k, v []byte) (bool, error) {
 		if len(v) != 8 {
 			return false, fmt.Errorf("refused payment %q: a value of %d bytes", k, len(v))
 		}
-		r.ids[strings.TrimPrefix(string(k), string(lo))] = ledger.Millis(binary.BigEndian.Uint64(v))
+		r.ids[strings.TrimPrefix(string(k), string(lo))] = pix.Millis(binary.BigEndian.Uint64(v))
 		return true, nil
 	})
 }
@@ -78,10 +79,10 @@ func (r *Refusals) Refuse(n scheme.Notice, done func(error)) {
 // refusal is the Out of a refused payment's entry.
 type refusal struct {
 	of       *Refusals
-	account  ledger.AccountID
+	account  pix.AccountID
 	alert    ledger.Alert
 	endToEnd string
-	at       ledger.Millis
+	at       pix.Millis
 	done     func(error)
 }
 
@@ -102,7 +103,7 @@ const droppedAtOnce = 1000
 
 // Drop forgets refusals that are older than KeptRefusals; while engine time is doubted it
 // forgets none. write makes deletions durable; where it fails, the next call tries again.
-func (r *Refusals) Drop(now ledger.Reading, write func(...wal.Op) error) error {
+func (r *Refusals) Drop(now pix.Reading, write func(...wal.Op) error) error {
 	if now.Doubted {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 	"pixd/wal/waltest"
@@ -17,21 +18,21 @@ type refusing struct {
 	*Refusals
 	t       *testing.T
 	journal *waltest.InMemory
-	alerts  []ledger.AccountID // the accounts of the alerts that were raised
-	rows    []ledger.AccountID // the accounts of the alerts' rows
-	writes  []int              // the numbers of deletions that were written at once
-	failing bool               // deletions cannot be written
+	alerts  []pix.AccountID // the accounts of the alerts that were raised
+	rows    []pix.AccountID // the accounts of the alerts' rows
+	writes  []int           // the numbers of deletions that were written at once
+	failing bool            // deletions cannot be written
 }
 
-const refusedAt = ledger.Millis(1772366400000)
+const refusedAt = pix.Millis(1772366400000)
 
 func newRefusing(t *testing.T) *refusing {
 	t.Helper()
 	f := &refusing{t: t, journal: waltest.NewInMemory()}
 	f.Refusals = &Refusals{
 		Journal: f.journal, Alerts: f,
-		Known: func(id ledger.AccountID) bool { return id == 1 || id == 2 },
-		Stamp: func() ledger.Millis { return refusedAt },
+		Known: func(id pix.AccountID) bool { return id == 1 || id == 2 },
+		Stamp: func() pix.Millis { return refusedAt },
 	}
 	if err := f.Load(f.journal.Scan); err != nil {
 		t.Fatal(err)
@@ -39,15 +40,15 @@ func newRefusing(t *testing.T) *refusing {
 	return f
 }
 
-func (f *refusing) Row(id ledger.AccountID, _ ledger.Alert, _ ledger.Millis) wal.Op {
+func (f *refusing) Row(id pix.AccountID, _ ledger.Alert, _ pix.Millis) wal.Op {
 	f.rows = append(f.rows, id)
 	return wal.Op{Kind: wal.OpSet, Key: wal.MetaKey("alert"), Value: []byte{byte(id)}}
 }
-func (f *refusing) Raised(id ledger.AccountID, _ ledger.Alert) { f.alerts = append(f.alerts, id) }
-func (f *refusing) Raise(ledger.AccountID, ledger.Alert)       { f.t.Error("an alert without its refusal") }
+func (f *refusing) Raised(id pix.AccountID, _ ledger.Alert) { f.alerts = append(f.alerts, id) }
+func (f *refusing) Raise(pix.AccountID, ledger.Alert)       { f.t.Error("an alert without its refusal") }
 
 // refuse refuses a payment to an account.
-func (f *refusing) refuse(endToEnd string, to ledger.AccountID) {
+func (f *refusing) refuse(endToEnd string, to pix.AccountID) {
 	f.t.Helper()
 	var got error
 	f.Refuse(scheme.Notice{EndToEnd: endToEnd, Account: to}, func(err error) { got = err })
@@ -57,7 +58,7 @@ func (f *refusing) refuse(endToEnd string, to ledger.AccountID) {
 }
 
 // drop calls Drop at a time.
-func (f *refusing) drop(now ledger.Reading) error {
+func (f *refusing) drop(now pix.Reading) error {
 	f.writes = nil
 	return f.Drop(now, func(ops ...wal.Op) error {
 		f.writes = append(f.writes, len(ops))
@@ -88,15 +89,15 @@ func TestRefusalIsKeptForItsTime(t *testing.T) {
 	over := refusedAt + KeptRefusals
 	for _, c := range []struct {
 		name    string
-		now     ledger.Reading
+		now     pix.Reading
 		failing bool
 		kept    bool
 	}{
-		{"at its time", ledger.At(over), false, true},
-		{"with a later stamp", ledger.Reading{Time: over + 1, Clock: over}, false, true},
-		{"under doubt", ledger.Reading{Time: over + 1, Clock: over + 1, Doubted: true}, false, true},
-		{"when nothing can be written", ledger.At(over + 1), true, true},
-		{"after its time", ledger.At(over + 1), false, false},
+		{"at its time", pix.At(over), false, true},
+		{"with a later stamp", pix.Reading{Time: over + 1, Clock: over}, false, true},
+		{"under doubt", pix.Reading{Time: over + 1, Clock: over + 1, Doubted: true}, false, true},
+		{"when nothing can be written", pix.At(over + 1), true, true},
+		{"after its time", pix.At(over + 1), false, false},
 	} {
 		f.failing = c.failing
 		if err := f.drop(c.now); errors.Is(err, errRefused) != c.failing {
@@ -118,15 +119,15 @@ func TestManyRefusalsAreDropped(t *testing.T) {
 	for n := range 2*droppedAtOnce + 1 {
 		f.refuse(fmt.Sprint("E", n), 1)
 	}
-	f.Stamp = func() ledger.Millis { return refusedAt + 1 }
+	f.Stamp = func() pix.Millis { return refusedAt + 1 }
 	f.refuse("new", 1)
-	if err := f.drop(ledger.At(refusedAt + KeptRefusals + 1)); err != nil || fmt.Sprint(f.writes) != "[1000 1000 1]" {
+	if err := f.drop(pix.At(refusedAt + KeptRefusals + 1)); err != nil || fmt.Sprint(f.writes) != "[1000 1000 1]" {
 		t.Errorf("deleted %v, %v", f.writes, err)
 	}
 	if again := f.restarted(); len(f.ids) != 1 || len(again.ids) != 1 || !f.Has("new") || !again.Has("new") {
 		t.Errorf("%d are known, and after a restart %d", len(f.ids), len(again.ids))
 	}
-	if err := f.drop(ledger.At(refusedAt + KeptRefusals + 1)); err != nil || f.writes != nil {
+	if err := f.drop(pix.At(refusedAt + KeptRefusals + 1)); err != nil || f.writes != nil {
 		t.Errorf("deleted again: %v, %v", f.writes, err)
 	}
 }

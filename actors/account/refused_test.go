@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -114,7 +115,7 @@ func TestRefusedRead(t *testing.T) {
 		refused <- err
 	}()
 	<-reached
-	read := make(chan ledger.Amount)
+	read := make(chan pix.Amount)
 	go func() {
 		a, err := w.Do(1, ledger.ReadAccount{})
 		if err != nil || a.Head.Settings.ApprovalThreshold == nil {

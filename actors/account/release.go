@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -53,7 +54,7 @@ func (s *Shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
 			l.job.Task, task = task, nil // if the step starts several child actors, the first one gets the task
 			entry.Out = append(entry.Out, l)
 			if s.running == nil {
-				s.running = map[ledger.TxID]carried{}
+				s.running = map[pix.TxID]carried{}
 			}
 			s.running[l.job.Tx.ID] = carried{l.job.Tx, l.child}
 			u.started = append(u.started, l.job.Tx.ID)
@@ -83,7 +84,7 @@ func (s *Shell) park(e *Effect, from asker) {
 	}
 	to.joined.Store(e.Join)
 	if s.waiting == nil {
-		s.waiting = map[ledger.TxID][]waiter{}
+		s.waiting = map[pix.TxID][]waiter{}
 	}
 	s.waiting[e.Payout] = append(s.waiting[e.Payout], waiter{to, e.Join, e.Other})
 }

@@ -3,12 +3,14 @@ package account
 import (
 	"fmt"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
 // headRow encodes the machine's head as a row.
-func (m *Machine) headRow() ledger.Row {
+func (m *Machine) headRow() layout.Row {
 	m.headAt = m.head.Seq
 	return HeadRow(&m.head, m.sum)
 }
@@ -23,7 +25,7 @@ type Tail interface {
 // Restore makes the machine from the head row and the records after it. Each record is
 // verified against the chain of checksums and changes the head through Apply only. The
 // first record that cannot be verified ends Restore with an error.
-func Restore(c *Config, id ledger.AccountID, t Tail) (*Machine, error) {
+func Restore(c *Config, id pix.AccountID, t Tail) (*Machine, error) {
 	m := newMachine(c, id)
 	var err error
 	if m.head, m.sum, m.headAt, err = replay(id, t); err != nil {
@@ -47,9 +49,9 @@ type tailReader interface {
 
 // replay makes the head from the head row and the records after it, and returns the checksum
 // of the newest record, and the sequence of the newest record that the head row includes.
-func replay(id ledger.AccountID, t tailReader) (head ledger.Account, sum, headAt uint64, err error) {
+func replay(id pix.AccountID, t tailReader) (head ledger.Account, sum, headAt uint64, err error) {
 	head.ID = id
-	row, ok, err := t.Get(ledger.HeadKey(id))
+	row, ok, err := t.Get(layout.HeadKey(id))
 	if err != nil {
 		return head, 0, 0, fmt.Errorf("account %v: restore: %w", id, err)
 	}
@@ -60,7 +62,7 @@ func replay(id ledger.AccountID, t tailReader) (head ledger.Account, sum, headAt
 		headAt = head.Seq
 	}
 	err = t.Read(wal.Stream(id), head.Seq+1, sum, func(w wal.Record) error {
-		r := ledger.Record{Account: id, Seq: w.Seq, Time: ledger.Millis(w.Time), Kind: ledger.RecordKind(w.Kind)}
+		r := ledger.Record{Account: id, Seq: w.Seq, Time: pix.Millis(w.Time), Kind: ledger.RecordKind(w.Kind)}
 		if err := r.Decode(w.Body); err != nil {
 			return err
 		}
@@ -85,7 +87,7 @@ func (m *Machine) headKept() bool { return m.headAt == m.head.Seq }
 func (m *Machine) Passivate() wal.Entry {
 	e := wal.Entry{Stream: wal.Stream(m.head.ID), Forget: true}
 	if !m.headKept() {
-		e.Ops = ops([]ledger.Row{m.headRow()})
+		e.Ops = ops([]layout.Row{m.headRow()})
 	}
 	return e
 }

@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -23,7 +25,7 @@ func grown(t *testing.T, records int) *bench {
 	b := newBench(t)
 	b.step(ledger.OpenAccount{Settings: settings()})
 	for range records - 1 {
-		b.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1})
+		b.step(ledger.Credit{Kind: pix.TxTED, Amount: 1})
 	}
 	return b
 }
@@ -71,14 +73,14 @@ func TestRestoreStops(t *testing.T) {
 			all := m.records[wal.Stream(testAccount)]
 			m.records[wal.Stream(testAccount)] = all[:len(all)-3]
 		},
-		"other sum": func(m *memory) { m.rows[string(ledger.HeadKey(testAccount))][15]++ },
-		"short row": func(m *memory) { m.rows[string(ledger.HeadKey(testAccount))] = []byte{1} },
+		"other sum": func(m *memory) { m.rows[string(layout.HeadKey(testAccount))][15]++ },
+		"short row": func(m *memory) { m.rows[string(layout.HeadKey(testAccount))] = []byte{1} },
 		"other balance": func(m *memory) {
 			b := newBench(t)
 			b.step(ledger.OpenAccount{Settings: settings()})
 			b.machine.head.Totals.Balance = 5
-			row := m.rows[string(ledger.HeadKey(testAccount))]
-			m.rows[string(ledger.HeadKey(testAccount))] = append(row[:headRowStart:headRowStart], b.machine.head.EncodeHead()...)
+			row := m.rows[string(layout.HeadKey(testAccount))]
+			m.rows[string(layout.HeadKey(testAccount))] = append(row[:headRowStart:headRowStart], b.machine.head.EncodeHead()...)
 			r := grownRecord(m)
 			m.records[wal.Stream(testAccount)] = append(m.records[wal.Stream(testAccount)], r)
 		},
@@ -98,9 +100,9 @@ func TestRestoreStops(t *testing.T) {
 func grownRecord(m *memory) wal.Record {
 	all := m.records[wal.Stream(testAccount)]
 	last := all[len(all)-1]
-	r := ledger.Record{Account: testAccount, Seq: last.Seq + 1, Time: ledger.Millis(last.Time), Kind: ledger.Credited, Body: ledger.Body{
+	r := ledger.Record{Account: testAccount, Seq: last.Seq + 1, Time: pix.Millis(last.Time), Kind: ledger.Credited, Body: ledger.Body{
 		Totals: ledger.Totals{Balance: 8, Items: 8, Bookings: 8},
-		Tx:     &ledger.Transaction{ID: ledger.TxID{9}, Kind: ledger.TxTED, Amount: 1, Ordinal: 8, Booking: 8},
+		Tx:     &ledger.Transaction{ID: pix.TxID{9}, Kind: pix.TxTED, Amount: 1, Ordinal: 8, Booking: 8},
 	}}
 	return wal.Record{Stream: wal.Stream(testAccount), Seq: r.Seq, Kind: uint8(r.Kind), Time: int64(r.Time), Body: r.Encode()}
 }

@@ -3,7 +3,7 @@ package account
 import (
 	"sync/atomic"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // enter counts a request or a read of one account that is in work, and returns how many of them
@@ -25,7 +25,7 @@ func (d *Host) leave(lane *atomic.Int64) {
 // Modest tells whether an account has fewer requests in work than its equal share: than most
 // divided by the number of accounts that have requests in work. Where most of all requests
 // together are in work, those of such an account are taken all the same.
-func (d *Host) Modest(id ledger.AccountID, most int) bool {
+func (d *Host) Modest(id pix.AccountID, most int) bool {
 	e, ok := d.entries.Get(id)
 	if !ok {
 		return d.inWork.Load() < int64(most)
@@ -61,7 +61,7 @@ func (d *Host) Figures() Figures {
 // MostInWork returns the number of requests in work of the account that has the most of them. It
 // looks at every account that was used since the start.
 func (d *Host) MostInWork() (most int) {
-	d.entries.Each(func(_ ledger.AccountID, e *entry) bool {
+	d.entries.Each(func(_ pix.AccountID, e *entry) bool {
 		most = max(most, int(e.inWork.Load()), int(e.reads.Load()))
 		return true
 	})

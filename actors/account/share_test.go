@@ -7,17 +7,18 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestModest checks who has less than an equal share of the requests in work.
 func TestModest(t *testing.T) {
 	w := newHarness(t, Limits{})
-	enter := func(id ledger.AccountID, n int) {
+	enter := func(id pix.AccountID, n int) {
 		for range n {
 			w.enter(&w.entry(id).inWork)
 		}
 	}
-	modest := func(id ledger.AccountID, most int, want bool) {
+	modest := func(id pix.AccountID, most int, want bool) {
 		t.Helper()
 		if got := w.Modest(id, most); got != want {
 			t.Errorf("account %d of %d in work, most %d: %v", id, w.Host.inWork.Load(), most, got)
@@ -44,7 +45,7 @@ func TestModest(t *testing.T) {
 	modest(3, 4, true)
 	modest(2, 2, false) // with it three accounts would be at work
 	modest(2, 3, true)
-	for id, n := range map[ledger.AccountID]int{1: 100, 3: 1} {
+	for id, n := range map[pix.AccountID]int{1: 100, 3: 1} {
 		for range n {
 			w.leave(&w.entry(id).inWork)
 		}

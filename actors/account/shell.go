@@ -11,6 +11,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/transfer"
 	"pixd/wal"
 )
@@ -23,15 +24,15 @@ var errPassivated = errors.New("account: passivated")
 // its own: the machine decides everything.
 type Shell struct {
 	*Dependencies
-	id         ledger.AccountID
-	machine    *Machine      // nil: it could not be restored; see load
-	unread     error         // why it could not
-	toldUnread ledger.Millis // when the newest alert about a failed read was raised; 0: never
-	waiting    map[ledger.TxID][]waiter
-	running    map[ledger.TxID]carried // payouts for which a child actor was started that has not reported yet
-	idle       []*actor.PID            // child actors that carry no payout at present
-	actor      actor.Context           // nil in a shell without actors
-	broken     error                   // why the account is quarantined or passivated; nil: it is neither
+	id         pix.AccountID
+	machine    *Machine   // nil: it could not be restored; see load
+	unread     error      // why it could not
+	toldUnread pix.Millis // when the newest alert about a failed read was raised; 0: never
+	waiting    map[pix.TxID][]waiter
+	running    map[pix.TxID]carried // payouts for which a child actor was started that has not reported yet
+	idle       []*actor.PID         // child actors that carry no payout at present
+	actor      actor.Context        // nil in a shell without actors
+	broken     error                // why the account is quarantined or passivated; nil: it is neither
 	panics     []time.Time
 	undone     atomic.Pointer[undo] // list of entries that the journal refused; the next message takes back what they changed
 	refusals   atomic.Uint64        // number of entries that the journal has refused since the shell was made
@@ -41,7 +42,7 @@ type Shell struct {
 
 // NewShell makes the shell of one account, restored from the journal or new. The shell runs
 // without an actor: the caller hands it messages through Take, one at a time.
-func NewShell(d *Dependencies, id ledger.AccountID) *Shell {
+func NewShell(d *Dependencies, id pix.AccountID) *Shell {
 	d.complete()
 	s := &Shell{Dependencies: d}
 	s.Take(&assign{id})

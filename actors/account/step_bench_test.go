@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -18,7 +19,7 @@ type resting struct {
 func newResting(b *testing.B) resting {
 	h := newBench(b)
 	h.step(ledger.OpenAccount{Settings: settings()})
-	h.step(ledger.Credit{Kind: ledger.TxTED, Amount: 1 << 40})
+	h.step(ledger.Credit{Kind: pix.TxTED, Amount: 1 << 40})
 	tx := h.step(payoutTo(1, under(1))).Start[0].Tx
 	h.step(ledger.ResolveTransfer{ID: tx.ID, EndToEnd: tx.EndToEnd, Result: ledger.TransferIsSettled})
 	if !h.machine.Trim(h.store.ticket) {

@@ -1,7 +1,7 @@
 package account
 
 import (
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -26,7 +26,7 @@ type guard struct {
 // work, or was to start other child actors.
 type undo struct {
 	ended   *carried
-	started []ledger.TxID
+	started []pix.TxID
 	next    *undo
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -26,7 +27,7 @@ func TestUnreadAccount(t *testing.T) {
 	w.eventually("rest", func() bool { return w.Passivate() == 0 })
 	w.unread.Store(1_000_000)
 	for range 3 {
-		if _, err := w.Do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 1}); !errors.Is(err, ledger.ErrInternal) || !errors.Is(err, syscall.EIO) {
+		if _, err := w.Do(1, ledger.Credit{Kind: pix.TxTED, Amount: 1}); !errors.Is(err, ledger.ErrInternal) || !errors.Is(err, syscall.EIO) {
 			t.Errorf("while reads fail: %v", err)
 		}
 	}
@@ -54,7 +55,7 @@ func TestUnreadAlerts(t *testing.T) {
 	w.unread.Store(1_000_000)
 	for n := range byte(3) {
 		for id := range 2 {
-			if _, err := w.Do(ledger.AccountID(id+1), payoutTo(id+1, under(n+1))); !errors.Is(err, syscall.EIO) {
+			if _, err := w.Do(pix.AccountID(id+1), payoutTo(id+1, under(n+1))); !errors.Is(err, syscall.EIO) {
 				t.Errorf("account %d: %v", id+1, err)
 			}
 		}
@@ -68,23 +69,23 @@ func TestUnreadAlerts(t *testing.T) {
 // toldAlerts counts the alerts about reads that failed, by account.
 type toldAlerts struct {
 	mu   sync.Mutex
-	told map[ledger.AccountID]int
+	told map[pix.AccountID]int
 }
 
-func (a *toldAlerts) Raise(id ledger.AccountID, alert ledger.Alert) {
+func (a *toldAlerts) Raise(id pix.AccountID, alert ledger.Alert) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.told == nil {
-		a.told = map[ledger.AccountID]int{}
+		a.told = map[pix.AccountID]int{}
 	}
 	if alert.Kind == AlertDamage {
 		a.told[id]++
 	}
 }
-func (a *toldAlerts) Raised(ledger.AccountID, ledger.Alert)                    {}
-func (a *toldAlerts) Row(ledger.AccountID, ledger.Alert, ledger.Millis) wal.Op { return wal.Op{} }
+func (a *toldAlerts) Raised(pix.AccountID, ledger.Alert)                 {}
+func (a *toldAlerts) Row(pix.AccountID, ledger.Alert, pix.Millis) wal.Op { return wal.Op{} }
 
-func (a *toldAlerts) count(id ledger.AccountID) int {
+func (a *toldAlerts) count(id pix.AccountID) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.told[id]
@@ -99,14 +100,14 @@ func TestUnreadAfterRefusal(t *testing.T) {
 	answers := make(chan error, 1)
 	go func() {
 		a, err := w.Do(1, payoutTo(1, under(1)))
-		if err == nil && (a.Refusal != nil || a.Tx.Status != ledger.StatusAccepted) {
+		if err == nil && (a.Refusal != nil || a.Tx.Status != pix.StatusAccepted) {
 			err = errors.New("not accepted")
 		}
 		answers <- err
 	}()
 	w.eventually("the lookup", func() bool { return w.scheme.lookups.Load() == 1 })
 	w.deps.Journal = &refuser{Journal: w.deps.Journal, kind: ledger.Credited, before: func() { w.unread.Store(1) }}
-	if _, err := w.Do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 1}); !errors.Is(err, ledger.ErrInternal) {
+	if _, err := w.Do(1, ledger.Credit{Kind: pix.TxTED, Amount: 1}); !errors.Is(err, ledger.ErrInternal) {
 		t.Errorf("the refused credit: %v", err)
 	}
 	w.eventually("the failed read", func() bool { return w.unread.Load() <= 0 })

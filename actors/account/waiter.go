@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -114,7 +115,7 @@ func (o written) Release(err error) { o <- err }
 // raised reports an alert to the operators.
 type raised struct {
 	alerts  Alerts
-	account ledger.AccountID
+	account pix.AccountID
 	alert   ledger.Alert
 }
 

@@ -3,7 +3,9 @@ package audit
 import (
 	"fmt"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -23,7 +25,7 @@ const (
 
 // Difference is one finding of the audit: two sources of the same fact do not agree.
 type Difference struct {
-	Account     ledger.AccountID
+	Account     pix.AccountID
 	Kind        string
 	Transaction string // transaction_id of the transaction that the difference is about; empty: it is about no single transaction
 	Message     string // explanation in English
@@ -31,19 +33,19 @@ type Difference struct {
 	// Set with KindBook: the name of the sum, and its value in the engine and in the
 	// scheme's book, in base units.
 	Field          string
-	Engine, Scheme ledger.Amount
+	Engine, Scheme pix.Amount
 }
 
 // work is a payout or refund in flight, as its newest record describes it.
 type work struct {
-	is     ledger.TxKind
-	of     ledger.TxID   // of a refund: the payment that it gives back
-	gross  ledger.Amount // amount and fee that the transfer holds
-	seq    uint64        // sequence of the newest record about the transfer
-	status ledger.TxStatus
-	due    ledger.Millis
-	kind   ledger.DueKind
-	bucket ledger.Bucket
+	is     pix.TxKind
+	of     pix.TxID   // of a refund: the payment that it gives back
+	gross  pix.Amount // amount and fee that the transfer holds
+	seq    uint64     // sequence of the newest record about the transfer
+	status pix.TxStatus
+	due    pix.Millis
+	kind   layout.DueKind
+	bucket pix.Bucket
 }
 
 func workOf(r *ledger.Record) work {
@@ -55,14 +57,14 @@ func workOf(r *ledger.Record) work {
 // in order. Its size grows only with the transfers in flight and the special-return cases that
 // hold money or wait, not with the records.
 type Account struct {
-	ID      ledger.AccountID
+	ID      pix.AccountID
 	Records uint64
 	Totals  ledger.Totals // totals stored in the newest record
 	Sums    scheme.Sums   // sums of the account's payments that settled at the scheme
 
-	balance, pending ledger.Amount
-	med, owed        ledger.Amount // what cases hold; the part of it that the engine refunds as soon as there is money
-	open             map[ledger.TxID]work
+	balance, pending pix.Amount
+	med, owed        pix.Amount // what cases hold; the part of it that the engine refunds as soon as there is money
+	open             map[pix.TxID]work
 	cases            map[uint64]*ledger.Case // by ordinal: the cases that hold money or have a due time
 	sums             uint64                  // see takeSums
 	wrong            bool                    // true: a difference KindTotals was reported, and no further one is
@@ -70,8 +72,8 @@ type Account struct {
 }
 
 // NewAccount makes an account as it is before its first record.
-func NewAccount(id ledger.AccountID) *Account {
-	return &Account{ID: id, open: map[ledger.TxID]work{}, cases: map[uint64]*ledger.Case{}}
+func NewAccount(id pix.AccountID) *Account {
+	return &Account{ID: id, open: map[pix.TxID]work{}, cases: map[uint64]*ledger.Case{}}
 }
 
 // Found lists the differences found so far.
@@ -142,7 +144,7 @@ func (a *Account) held(k *ledger.Case) {
 	}
 }
 
-func (a *Account) move(sum *ledger.Amount, by ledger.Amount) {
+func (a *Account) move(sum *pix.Amount, by pix.Amount) {
 	n, ok := sum.Add(by)
 	if !ok {
 		a.tell(KindTotals, "", "a sum does not fit 64 bits")
@@ -193,7 +195,7 @@ func (a *Account) release(r *ledger.Record) {
 // the fee: fees are between the institution and its merchants, and the scheme does not know
 // them.
 func Settled(s *scheme.Sums, r *ledger.Record) error {
-	var to *ledger.Amount
+	var to *pix.Amount
 	switch r.Kind {
 	case ledger.PayoutSettled, ledger.PayoutSettledLate:
 		to = &s.Sent

@@ -6,14 +6,16 @@ import (
 	"strings"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
 	"pixd/actors/ledger/ledgertest"
+	"pixd/actors/pix"
 )
 
 // life is an account for which a test carries out commands, with the account's records and
 // rows.
 type life struct {
-	passed  ledger.Millis // ms that the test adds to the time, beside one ms for each command
+	passed  pix.Millis // ms that the test adds to the time, beside one ms for each command
 	t       testing.TB
 	account ledger.Account
 	records []ledger.Record
@@ -23,9 +25,9 @@ type life struct {
 
 var terms = ledger.Terms{OwnISPB: "99999004", OrphanAfter: 1000, QueueTTL: 2000, ApprovalTTL: 3000}
 
-const noon = ledger.Millis(1772366400000)
+const noon = pix.Millis(1772366400000)
 
-func begin(t testing.TB, id ledger.AccountID) *life {
+func begin(t testing.TB, id pix.AccountID) *life {
 	l := &life{t: t, account: ledger.Account{ID: id}, rows: rows{}}
 	s := ledger.DefaultSettings()
 	s.CashOutFee, s.CashInFee = ledger.Fee{Fixed: 7}, ledger.Fee{Fixed: 3}
@@ -34,14 +36,14 @@ func begin(t testing.TB, id ledger.AccountID) *life {
 }
 
 // record implements ledgertest.Reader.Records.
-func (l *life) record(_ ledger.AccountID, seq uint64) (*ledger.Record, error) {
+func (l *life) record(_ pix.AccountID, seq uint64) (*ledger.Record, error) {
 	return &l.records[seq-1], nil
 }
 
 func (l *life) do(c ledger.Command) *ledger.Transaction {
 	l.t.Helper()
 	l.n++
-	s := ledger.Stamp{Reading: ledger.At(noon + ledger.Millis(l.n) + l.passed), ID: ledger.NewTxID(noon, [10]byte{4: l.n}), Terms: terms}
+	s := ledger.Stamp{Reading: pix.At(noon + pix.Millis(l.n) + l.passed), ID: pix.NewTxID(noon, [10]byte{4: l.n}), Terms: terms}
 	d, err := ledgertest.Reader{Rows: l.rows, Records: l.record}.Decide(&l.account, c, s)
 	if err != nil {
 		l.t.Fatalf("%T: %v", c, err)
@@ -67,7 +69,7 @@ func (l *life) do(c ledger.Command) *ledger.Transaction {
 
 func (l *life) payout(n int) *ledger.Transaction {
 	l.t.Helper()
-	key, _ := ledger.ParseKey(ledger.KeyEmail, fmt.Sprintf("a%d@b.com", n))
+	key, _ := pix.ParseKey(pix.KeyEmail, fmt.Sprintf("a%d@b.com", n))
 	return l.do(ledger.RequestPayout{Amount: 100, Key: key})
 }
 
@@ -81,7 +83,7 @@ func (l *life) resolve(t *ledger.Transaction, c ledger.ResolveTransfer) *ledger.
 // most statuses.
 func whole(t testing.TB) *life {
 	l := begin(t, 7)
-	l.do(ledger.Credit{Kind: ledger.TxTED, Amount: 100_000})
+	l.do(ledger.Credit{Kind: pix.TxTED, Amount: 100_000})
 	l.do(ledger.ReceivePayment{EndToEnd: "E60701190202603011200abcdefghijk", Amount: 500})
 	accepted := ledger.ResolveTransfer{Result: ledger.TransferIsAccepted}
 	limited := ledger.ResolveTransfer{Result: ledger.TransferIsLimited, Refusal: ledger.RefuseBucket}
@@ -99,7 +101,7 @@ func whole(t testing.TB) *life {
 	l.resolve(l.payout(7), payers)
 	l.resolve(l.resolve(l.payout(8), limited), ledger.ResolveTransfer{Result: ledger.TransferIsSending})
 	l.payout(9)
-	always := ledger.Amount(0)
+	always := pix.Amount(0)
 	waits := l.account.Settings
 	waits.ApprovalThreshold = &always
 	l.do(ledger.ChangeSettings{Settings: waits})
@@ -108,7 +110,7 @@ func whole(t testing.TB) *life {
 	return l
 }
 
-func (l *life) payoutID(n int) ledger.TxID { return l.payout(n).ID }
+func (l *life) payoutID(n int) pix.TxID { return l.payout(n).ID }
 
 func (l *life) last() *ledger.Transaction { return l.records[len(l.records)-1].Tx }
 
@@ -212,19 +214,19 @@ func TestPlanted(t *testing.T) {
 			l.find(ledger.PayoutRejected).Tx = &t
 		}, KindHolds, "ends a transfer of 108, which held 107"},
 		"no open row":      {func(l *life) { delete(l.rows, l.row('o')) }, KindOpen, "has none"},
-		"a stray open row": {func(l *life) { l.rows[string(ledger.OpenKey(7, ledger.TxID{1}))] = make([]byte, 8) }, KindOpen, "stands for no payout or refund in flight"},
+		"a stray open row": {func(l *life) { l.rows[string(layout.OpenKey(7, pix.TxID{1}))] = make([]byte, 8) }, KindOpen, "stands for no payout or refund in flight"},
 		"an old open row":  {func(l *life) { l.rows[l.row('o')] = []byte{0, 0, 0, 0, 0, 0, 0, 1} }, KindOpen, "leads to record 1, its newest is"},
-		"another's":        {func(l *life) { l.rows[string(ledger.OpenKey(8, ledger.TxID{1}))] = make([]byte, 8) }, KindOpen, "are left"},
+		"another's":        {func(l *life) { l.rows[string(layout.OpenKey(8, pix.TxID{1}))] = make([]byte, 8) }, KindOpen, "are left"},
 		"no due row":       {func(l *life) { delete(l.rows, l.row('d')) }, KindDue, "has none"},
 		"a stray due row": {func(l *life) {
-			l.rows[string(ledger.DueKey(ledger.DueDoubt, noon, 7, ledger.EntityID{1}))] = make([]byte, 8)
+			l.rows[string(layout.DueKey(layout.DueDoubt, noon, 7, layout.EntityID{1}))] = make([]byte, 8)
 		}, KindDue, "nothing is due"},
 		"due twice": {func(l *life) {
-			l.rows[string(ledger.DueKey(ledger.DueDoubt, noon, 7, ledger.EntityID(l.last().ID)))] = make([]byte, 8)
+			l.rows[string(layout.DueKey(layout.DueDoubt, noon, 7, layout.EntityID(l.last().ID)))] = make([]byte, 8)
 		}, KindDue, "nothing is due"},
 		"not in the queue": {func(l *life) { delete(l.rows, l.row('q')) }, KindQueue, "has none"},
 		"a stray in it": {func(l *life) {
-			l.rows[string(ledger.QueueKey(ledger.BucketInstitution.Queue(7), l.last().ID))] = l.rows[l.row('q')]
+			l.rows[string(layout.QueueKey(layout.QueueFor(pix.BucketInstitution, 7), l.last().ID))] = l.rows[l.row('q')]
 		}, KindQueue, "stands for no queued payout"},
 	} {
 		l := whole(t)

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -24,16 +24,16 @@ type Comparison struct {
 	next   *book // the book that replaces floor once all notices about its payments are acknowledged
 	floor  *book // the newest book whose notices are all acknowledged or refused, less what was refused: the lower bound of the engine's sums; nil: none yet
 
-	only map[ledger.AccountID]bool // accounts that differed at the last call of Judge; nil: Judge was not called yet
+	only map[pix.AccountID]bool // accounts that differed at the last call of Judge; nil: Judge was not called yet
 }
 
 type book struct {
-	at  ledger.Millis
-	all map[ledger.AccountID]scheme.Sums
+	at  pix.Millis
+	all map[pix.AccountID]scheme.Sums
 }
 
 func bookOf(b *scheme.Book) *book {
-	all := make(map[ledger.AccountID]scheme.Sums, len(b.Accounts))
+	all := make(map[pix.AccountID]scheme.Sums, len(b.Accounts))
 	for _, a := range b.Accounts {
 		all[a.Account] = a.Sums
 	}
@@ -77,7 +77,7 @@ func (c *Comparison) Certain() bool { return c.floor != nil }
 // not have counts as zero. Until Certain returns true, a difference may only mean that a
 // notice is on its way. An account that did not differ at an earlier call of Judge is not
 // compared again, and the caller need not read it again.
-func (c *Comparison) Judge(engine map[ledger.AccountID]scheme.Sums, after *scheme.Book) []Difference {
+func (c *Comparison) Judge(engine map[pix.AccountID]scheme.Sums, after *scheme.Book) []Difference {
 	low := c.before
 	if c.floor != nil {
 		low = c.floor
@@ -90,7 +90,7 @@ func (c *Comparison) Judge(engine map[ledger.AccountID]scheme.Sums, after *schem
 		}
 		found = append(found, between(id, engine[id], low.all[id], high.all[id])...)
 	}
-	c.only = make(map[ledger.AccountID]bool, len(found))
+	c.only = make(map[pix.AccountID]bool, len(found))
 	for _, d := range found {
 		c.only[d.Account] = true
 	}
@@ -109,10 +109,10 @@ func union[K comparable, V any](sides ...map[K]V) map[K]bool {
 	return all
 }
 
-func between(id ledger.AccountID, engine, low, high scheme.Sums) (found []Difference) {
+func between(id pix.AccountID, engine, low, high scheme.Sums) (found []Difference) {
 	for _, f := range []struct {
 		name              string
-		engine, low, high ledger.Amount
+		engine, low, high pix.Amount
 	}{
 		{"sent", engine.Sent, low.Sent, high.Sent},
 		{"received", engine.Received, low.Received, high.Received},

@@ -3,13 +3,13 @@ package audit
 import (
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
 // book7 is a scheme's book at the time at, in which account 7 has sent the amount sent.
 // open is the time of the oldest notice that is not acknowledged.
-func book7(at, open ledger.Millis, sent ledger.Amount) *scheme.Book {
+func book7(at, open pix.Millis, sent pix.Amount) *scheme.Book {
 	b := &scheme.Book{At: at, OldestOpen: open}
 	if sent > 0 {
 		b.Accounts = []scheme.AccountBook{{Account: 7, Sums: scheme.Sums{Sent: sent}}}
@@ -20,14 +20,14 @@ func book7(at, open ledger.Millis, sent ledger.Amount) *scheme.Book {
 // TestComparisonOfRefused checks that a payment which the engine refuses while the books are
 // read is no difference, and that a payment which it lacks still is.
 func TestComparisonOfRefused(t *testing.T) {
-	of := func(at, open ledger.Millis, received, refused ledger.Amount) *scheme.Book {
+	of := func(at, open pix.Millis, received, refused pix.Amount) *scheme.Book {
 		return &scheme.Book{At: at, OldestOpen: open, Accounts: []scheme.AccountBook{{Account: 7, Sums: scheme.Sums{Received: received, Refused: refused}}}}
 	}
-	engine := func(n ledger.Amount) map[ledger.AccountID]scheme.Sums {
-		return map[ledger.AccountID]scheme.Sums{7: {Received: n}}
+	engine := func(n pix.Amount) map[pix.AccountID]scheme.Sums {
+		return map[pix.AccountID]scheme.Sums{7: {Received: n}}
 	}
 	for name, c := range map[string]struct {
-		engine ledger.Amount
+		engine pix.Amount
 		after  *scheme.Book
 		differ bool
 	}{
@@ -50,7 +50,7 @@ func TestComparisonOfRefused(t *testing.T) {
 // TestRefusedPaymentHidesNoLoss checks that a credit which the engine lacks is found although a payment
 // of the same size comes, and is refused, while the books are read.
 func TestRefusedPaymentHidesNoLoss(t *testing.T) {
-	of := func(at, open ledger.Millis, received, refused ledger.Amount) *scheme.Book {
+	of := func(at, open pix.Millis, received, refused pix.Amount) *scheme.Book {
 		return &scheme.Book{At: at, OldestOpen: open, Accounts: []scheme.AccountBook{{Account: 7, Sums: scheme.Sums{Received: received, Refused: refused}}}}
 	}
 	for name, c := range map[string]struct {
@@ -64,12 +64,12 @@ func TestRefusedPaymentHidesNoLoss(t *testing.T) {
 		"under load, after older refusals": {[]*scheme.Book{of(10, 9, 110, 30), of(20, 15, 100, 40)}, of(21, 15, 100, 40)},
 		"with a bound from before":         {[]*scheme.Book{of(10, 0, 100, 0), of(20, 9, 100, 0)}, of(21, 9, 100, 10)},
 	} {
-		for engine, differ := range map[ledger.Amount]int{90: 1, 99: 1, 100: 0} {
+		for engine, differ := range map[pix.Amount]int{90: 1, 99: 1, 100: 0} {
 			var k Comparison
 			for _, b := range c.before {
 				k.Before(b)
 			}
-			got := k.Judge(map[ledger.AccountID]scheme.Sums{7: {Received: engine}}, c.after)
+			got := k.Judge(map[pix.AccountID]scheme.Sums{7: {Received: engine}}, c.after)
 			if !k.Certain() || len(got) != differ || differ > 0 && got[0].Scheme != 100 {
 				t.Errorf("%s, the engine has %d: %+v", name, engine, got)
 			}
@@ -77,8 +77,8 @@ func TestRefusedPaymentHidesNoLoss(t *testing.T) {
 	}
 }
 
-func sent(n ledger.Amount) map[ledger.AccountID]scheme.Sums {
-	return map[ledger.AccountID]scheme.Sums{7: {Sent: n}, 8: {}}
+func sent(n pix.Amount) map[pix.AccountID]scheme.Sums {
+	return map[pix.AccountID]scheme.Sums{7: {Sent: n}, 8: {}}
 }
 
 // TestComparison checks lists of readings. A reading has the scheme's book before, the
@@ -87,7 +87,7 @@ func sent(n ledger.Amount) map[ledger.AccountID]scheme.Sums {
 func TestComparison(t *testing.T) {
 	type reading struct {
 		before  *scheme.Book
-		engine  ledger.Amount
+		engine  pix.Amount
 		after   *scheme.Book
 		differ  bool
 		certain bool
@@ -137,7 +137,7 @@ func TestJudgeFields(t *testing.T) {
 	}}
 	var c Comparison
 	c.Before(b)
-	found := c.Judge(map[ledger.AccountID]scheme.Sums{7: {}, 8: {Sent: 6}}, b)
+	found := c.Judge(map[pix.AccountID]scheme.Sums{7: {}, 8: {Sent: 6}}, b)
 	var got string
 	for _, d := range found {
 		got += d.Account.String()[12:] + " " + d.Message + "\n"

@@ -7,7 +7,9 @@ import (
 	"maps"
 	"slices"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // checkCases compares the account's special-return cases with the holding rows and due rows,
@@ -19,7 +21,7 @@ func (a *Account) checkCases(r Rows, due *int) error {
 		if k.DueAt == 0 {
 			continue
 		}
-		_, ok, err := r.Get(ledger.DueKey(ledger.DueCase, k.DueAt, a.ID, ledger.EntityID(k.ID)))
+		_, ok, err := r.Get(layout.DueKey(layout.DueCase, k.DueAt, a.ID, layout.EntityID(k.ID)))
 		if err != nil {
 			return err
 		}
@@ -35,23 +37,23 @@ func (a *Account) checkCases(r Rows, due *int) error {
 	return a.checkRefunds(r)
 }
 
-func (a *Account) strayCaseDue(d *ledger.Due) {
+func (a *Account) strayCaseDue(d *layout.Due) {
 	for _, k := range a.cases {
-		if k.ID == ledger.CaseID(d.ID) && k.DueAt == d.At {
+		if k.ID == pix.CaseID(d.ID) && k.DueAt == d.At {
 			return
 		}
 	}
 	if d.Account == a.ID {
-		a.tell(KindDue, "", "%v: at %v nothing is due", ledger.CaseID(d.ID), d.At)
+		a.tell(KindDue, "", "%v: at %v nothing is due", pix.CaseID(d.ID), d.At)
 	}
 }
 
 // checkHoldings compares the cases that hold money with the holding rows.
 func (a *Account) checkHoldings(r Rows) error {
 	seen := map[uint64]bool{}
-	lo, hi := ledger.HoldingsOf(a.ID)
+	lo, hi := layout.HoldingsOf(a.ID)
 	err := r.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		h, err := ledger.DecodeHolding(k, v)
+		h, err := layout.DecodeHolding(k, v)
 		if err != nil {
 			return false, err
 		}
@@ -72,31 +74,31 @@ func (a *Account) checkHoldings(r Rows) error {
 // checkRefunds compares the refund sums of each payment with the refunds in flight and the
 // cases, and all settled refunds of the account with the sums of its rows.
 func (a *Account) checkRefunds(r Rows) error {
-	inFlight, held := map[ledger.TxID]ledger.Amount{}, map[ledger.TxID]ledger.Amount{}
+	inFlight, held := map[pix.TxID]pix.Amount{}, map[pix.TxID]pix.Amount{}
 	for _, w := range a.open {
-		if w.is == ledger.TxRefund {
+		if w.is == pix.TxRefund {
 			inFlight[w.of] += w.gross
 		}
 	}
 	for _, k := range a.cases {
 		held[k.Original] += k.Held
 	}
-	var settled ledger.Amount
+	var settled pix.Amount
 	var sums uint64
-	lo, hi := ledger.RefundSumsOf(a.ID)
+	lo, hi := layout.RefundSumsOf(a.ID)
 	err := r.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		original, err := ledger.RefundSumsOriginal(k)
+		original, err := layout.RefundSumsOriginal(k)
 		if err != nil {
 			return false, err
 		}
-		s, err := ledger.DecodeRefundSums(original, v)
+		s, err := layout.DecodeRefundSums(original, v)
 		if err != nil {
 			return false, err
 		}
 		a.move(&settled, s.Settled)
 		sums += fingerprint(&s)
 		if s.InFlight != inFlight[original] || s.Held != held[original] || s.Settled+s.InFlight+s.Held > s.Amount+s.Excess {
-			a.tell(KindRefunds, original.Public(ledger.TxReceipt), "%d in flight and %d held of %d by its row, %d and %d by refunds and cases",
+			a.tell(KindRefunds, original.Public(pix.TxReceipt), "%d in flight and %d held of %d by its row, %d and %d by refunds and cases",
 				s.InFlight, s.Held, s.Amount, inFlight[original], held[original])
 		}
 		delete(inFlight, original)
@@ -106,9 +108,9 @@ func (a *Account) checkRefunds(r Rows) error {
 	if err != nil {
 		return err
 	}
-	for _, original := range slices.SortedFunc(maps.Keys(union(inFlight, held)), func(x, y ledger.TxID) int { return bytes.Compare(x[:], y[:]) }) {
+	for _, original := range slices.SortedFunc(maps.Keys(union(inFlight, held)), func(x, y pix.TxID) int { return bytes.Compare(x[:], y[:]) }) {
 		if inFlight[original]+held[original] > 0 {
-			a.tell(KindRefunds, original.Public(ledger.TxReceipt), "%d in flight and %d held of it, and it has no row", inFlight[original], held[original])
+			a.tell(KindRefunds, original.Public(pix.TxReceipt), "%d in flight and %d held of it, and it has no row", inFlight[original], held[original])
 		}
 	}
 	if settled != a.Sums.ReturnedBy {
@@ -131,13 +133,13 @@ func (a *Account) takeSums(r *ledger.Record) {
 
 // fingerprint is a hash of the refund sums of one payment; 0 where nothing of it was refunded
 // or is held.
-func fingerprint(s *ledger.RefundSums) uint64 {
+func fingerprint(s *layout.RefundSums) uint64 {
 	if s.Settled == 0 && s.InFlight == 0 && s.Held == 0 {
 		return 0
 	}
 	h := fnv.New64a()
 	h.Write(s.Original[:])
-	for _, n := range [...]ledger.Amount{s.Amount, s.Settled, s.InFlight, s.Held} {
+	for _, n := range [...]pix.Amount{s.Amount, s.Settled, s.InFlight, s.Held} {
 		var b [8]byte
 		binary.BigEndian.PutUint64(b[:], uint64(n))
 		h.Write(b[:])

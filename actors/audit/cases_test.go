@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // newest is the newest refund that was held.
@@ -48,14 +50,14 @@ func returning(t *testing.T) *life {
 	l.do(ledger.OpenCase{Infraction: "open", EndToEnd: paidA, Amount: 1_000, Situation: "SCAM"})
 	l.do(ledger.OpenCase{Infraction: "withdrawn", EndToEnd: paidA, Amount: 1_000, Situation: "SCAM"})
 	l.do(ledger.CancelCase{Infraction: "withdrawn", EndToEnd: paidA})
-	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@b.com")
+	key, _ := pix.ParseKey(pix.KeyEmail, "a@b.com")
 	l.do(ledger.RequestPayout{Amount: 18_000, Key: key})
 	l.do(ledger.OpenCase{Infraction: "agreed", EndToEnd: paidB, Amount: 5_000, Situation: "SCAM"})
-	l.do(ledger.CloseCase{ID: l.caseID(), Result: ledger.Agreed})
+	l.do(ledger.CloseCase{ID: l.caseID(), Result: pix.Agreed})
 	return l
 }
 
-func (l *life) caseID() ledger.CaseID { return l.records[len(l.records)-1].Case.ID }
+func (l *life) caseID() pix.CaseID { return l.records[len(l.records)-1].Case.ID }
 
 // TestReturning checks that the audit finds no difference in the account that returning makes,
 // and derives its sums.
@@ -92,19 +94,19 @@ func TestPlantedReturns(t *testing.T) {
 		"owed":     {func(l *life) { l.records[len(l.records)-1].Totals.Owed++ }, KindTotals, "owed"},
 		"no case's due row": {func(l *life) {
 			for k := range l.rows {
-				if k[0] == 'd' && k[1] == byte(ledger.DueCase) {
+				if k[0] == 'd' && k[1] == byte(layout.DueCase) {
 					delete(l.rows, k)
 					return
 				}
 			}
 		}, KindDue, "has none"},
 		"a stray case's due row": {func(l *life) {
-			l.rows[string(ledger.DueKey(ledger.DueCase, noon, 7, ledger.EntityID{1}))] = make([]byte, 8)
+			l.rows[string(layout.DueKey(layout.DueCase, noon, 7, layout.EntityID{1}))] = make([]byte, 8)
 		}, KindDue, "nothing is due"},
 		"no holding row":  {func(l *life) { delete(l.rows, l.row('u')) }, KindCase, "has none"},
 		"another hold":    {func(l *life) { number(l, 'u', 7, 1) }, KindCase, "by its row"},
-		"a stray hold":    {func(l *life) { l.rows[string(ledger.HoldingKey(7, 99))] = l.rows[l.row('u')] }, KindCase, "by its row"},
-		"owed by its row": {func(l *life) { l.rows[string(ledger.HoldingKey(7, 1))][8] = 1 }, KindCase, "by its row"}, // case 1 is open
+		"a stray hold":    {func(l *life) { l.rows[string(layout.HoldingKey(7, 99))] = l.rows[l.row('u')] }, KindCase, "by its row"},
+		"owed by its row": {func(l *life) { l.rows[string(layout.HoldingKey(7, 1))][8] = 1 }, KindCase, "by its row"}, // case 1 is open
 		"sums in flight":  {func(l *life) { number(l, 'b', 23, 1) }, KindRefunds, "in flight"},
 		"sums held":       {func(l *life) { number(l, 'b', 31, 1) }, KindRefunds, "held"},
 		"sums settled":    {func(l *life) { number(l, 'b', 15, 1) }, KindRefunds, "by the records"},
@@ -135,27 +137,27 @@ func TestPlantedReturns(t *testing.T) {
 // TestFingerprint checks that every sum, and the payment, is part of the fingerprint of refund
 // sums, which is 0 only where nothing was refunded and nothing is held.
 func TestFingerprint(t *testing.T) {
-	of := func(change func(*ledger.RefundSums)) uint64 {
-		s := ledger.RefundSums{Original: ledger.TxID{1}, Amount: 100, Settled: 10, InFlight: 20, Held: 30}
+	of := func(change func(*layout.RefundSums)) uint64 {
+		s := layout.RefundSums{Original: pix.TxID{1}, Amount: 100, Settled: 10, InFlight: 20, Held: 30}
 		change(&s)
 		return fingerprint(&s)
 	}
-	same := of(func(*ledger.RefundSums) {})
-	for name, change := range map[string]func(*ledger.RefundSums){
-		"payment":   func(s *ledger.RefundSums) { s.Original[15]++ },
-		"amount":    func(s *ledger.RefundSums) { s.Amount++ },
-		"settled":   func(s *ledger.RefundSums) { s.Settled++ },
-		"in flight": func(s *ledger.RefundSums) { s.InFlight++ },
-		"held":      func(s *ledger.RefundSums) { s.Held++ },
-		"one alone": func(s *ledger.RefundSums) { s.Settled, s.Held = 0, 0 },
-		"another":   func(s *ledger.RefundSums) { s.Settled, s.InFlight = 0, 0 },
-		"a third":   func(s *ledger.RefundSums) { s.InFlight, s.Held = 0, 0 },
+	same := of(func(*layout.RefundSums) {})
+	for name, change := range map[string]func(*layout.RefundSums){
+		"payment":   func(s *layout.RefundSums) { s.Original[15]++ },
+		"amount":    func(s *layout.RefundSums) { s.Amount++ },
+		"settled":   func(s *layout.RefundSums) { s.Settled++ },
+		"in flight": func(s *layout.RefundSums) { s.InFlight++ },
+		"held":      func(s *layout.RefundSums) { s.Held++ },
+		"one alone": func(s *layout.RefundSums) { s.Settled, s.Held = 0, 0 },
+		"another":   func(s *layout.RefundSums) { s.Settled, s.InFlight = 0, 0 },
+		"a third":   func(s *layout.RefundSums) { s.InFlight, s.Held = 0, 0 },
 	} {
 		if got := of(change); got == same || got == 0 {
 			t.Errorf("%s is not part of it", name)
 		}
 	}
-	if got := of(func(s *ledger.RefundSums) { s.Settled, s.InFlight, s.Held = 0, 0, 0 }); got != 0 {
+	if got := of(func(s *layout.RefundSums) { s.Settled, s.InFlight, s.Held = 0, 0, 0 }); got != 0 {
 		t.Error("sums of nothing count")
 	}
 }

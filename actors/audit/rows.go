@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"slices"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // Rows reads the rows in the same state of the store in which the records were read.
@@ -14,21 +15,21 @@ type Rows interface {
 }
 
 // Waiting has, for each account, the number of its open rows, due rows and queue rows.
-type Waiting struct{ open, due, queued map[ledger.AccountID]int }
+type Waiting struct{ open, due, queued map[pix.AccountID]int }
 
 // CountWaiting scans the open, due and queue rows of all accounts once. Doing so for one
 // account would not be cheaper, because due rows are sorted by time and queue rows by
 // queue.
 func CountWaiting(r Rows) (Waiting, error) {
-	w := Waiting{map[ledger.AccountID]int{}, map[ledger.AccountID]int{}, map[ledger.AccountID]int{}}
-	queues := ledger.QueueRanges()
+	w := Waiting{map[pix.AccountID]int{}, map[pix.AccountID]int{}, map[pix.AccountID]int{}}
+	queues := layout.QueueRanges()
 	for _, c := range []struct {
-		into   map[ledger.AccountID]int
+		into   map[pix.AccountID]int
 		lo, hi []byte
-		owner  func(k, v []byte) (ledger.AccountID, error)
+		owner  func(k, v []byte) (pix.AccountID, error)
 	}{
-		{w.open, first(ledger.OpenRange()), second(ledger.OpenRange()), ownerOfOpen},
-		{w.due, first(ledger.AllDue()), second(ledger.AllDue()), ownerOfDue},
+		{w.open, first(layout.OpenRange()), second(layout.OpenRange()), ownerOfOpen},
+		{w.due, first(layout.AllDue()), second(layout.AllDue()), ownerOfDue},
 		{w.queued, queues[0][0], queues[0][1], ownerOfQueued},
 		{w.queued, queues[1][0], queues[1][1], ownerOfQueued},
 	} {
@@ -47,25 +48,25 @@ func CountWaiting(r Rows) (Waiting, error) {
 func first(lo, _ []byte) []byte  { return lo }
 func second(_, hi []byte) []byte { return hi }
 
-func ownerOfOpen(k, _ []byte) (ledger.AccountID, error) {
-	a, _, err := ledger.DecodeOpenKey(k)
+func ownerOfOpen(k, _ []byte) (pix.AccountID, error) {
+	a, _, err := layout.DecodeOpenKey(k)
 	return a, err
 }
 
-func ownerOfDue(k, v []byte) (ledger.AccountID, error) {
-	d, err := ledger.DecodeDue(k, v)
+func ownerOfDue(k, v []byte) (pix.AccountID, error) {
+	d, err := layout.DecodeDue(k, v)
 	return d.Account, err
 }
 
-func ownerOfQueued(k, v []byte) (ledger.AccountID, error) {
-	q, err := ledger.DecodeQueued(k, v)
+func ownerOfQueued(k, v []byte) (pix.AccountID, error) {
+	q, err := layout.DecodeQueued(k, v)
 	return q.Account, err
 }
 
 // Left lists the accounts that have such rows and for which Check was not called.
-func (w Waiting) Left() []ledger.AccountID {
-	var left []ledger.AccountID
-	for _, m := range []map[ledger.AccountID]int{w.open, w.due, w.queued} {
+func (w Waiting) Left() []pix.AccountID {
+	var left []pix.AccountID
+	for _, m := range []map[pix.AccountID]int{w.open, w.due, w.queued} {
 		for a := range m {
 			left = append(left, a)
 		}
@@ -80,22 +81,22 @@ func (w Waiting) Left() []ledger.AccountID {
 // row may be without its transfer or case.
 func (a *Account) Check(r Rows, w Waiting) error {
 	var open, due, queued int
-	ids := make([]ledger.TxID, 0, len(a.open))
+	ids := make([]pix.TxID, 0, len(a.open))
 	for id := range a.open {
 		ids = append(ids, id)
 	}
-	slices.SortFunc(ids, func(x, y ledger.TxID) int { return bytes.Compare(x[:], y[:]) })
+	slices.SortFunc(ids, func(x, y pix.TxID) int { return bytes.Compare(x[:], y[:]) })
 	for _, id := range ids {
 		now := a.open[id]
-		if now.status != ledger.StatusHeld {
+		if now.status != pix.StatusHeld {
 			if err := a.openRow(r, id, &open); err != nil {
 				return err
 			}
 		}
-		if err := a.must(r, ledger.DueKey(now.kind, now.due, a.ID, ledger.EntityID(id)), KindDue, id, &due); err != nil {
+		if err := a.must(r, layout.DueKey(now.kind, now.due, a.ID, layout.EntityID(id)), KindDue, id, &due); err != nil {
 			return err
 		}
-		if now.status != ledger.StatusQueued {
+		if now.status != pix.StatusQueued {
 			continue
 		}
 		if err := a.must(r, a.place(id), KindQueue, id, &queued); err != nil {
@@ -113,13 +114,13 @@ func (a *Account) Check(r Rows, w Waiting) error {
 }
 
 // place returns the key of a queued payout's queue row.
-func (a *Account) place(id ledger.TxID) []byte {
-	return ledger.QueueKey(a.open[id].bucket.Queue(a.ID), id)
+func (a *Account) place(id pix.TxID) []byte {
+	return layout.QueueKey(layout.QueueFor(a.open[id].bucket, a.ID), id)
 }
 
 // must reports a difference where a payout in flight lacks the row under key; where the row
 // exists, it adds 1 to the counter there.
-func (a *Account) must(r Rows, key []byte, kind string, id ledger.TxID, there *int) error {
+func (a *Account) must(r Rows, key []byte, kind string, id pix.TxID, there *int) error {
 	_, ok, err := r.Get(key)
 	if ok {
 		*there++
@@ -129,8 +130,8 @@ func (a *Account) must(r Rows, key []byte, kind string, id ledger.TxID, there *i
 	return err
 }
 
-func (a *Account) openRow(r Rows, id ledger.TxID, there *int) error {
-	v, ok, err := r.Get(ledger.OpenKey(a.ID, id))
+func (a *Account) openRow(r Rows, id pix.TxID, there *int) error {
+	v, ok, err := r.Get(layout.OpenKey(a.ID, id))
 	if err != nil {
 		return err
 	}
@@ -139,7 +140,7 @@ func (a *Account) openRow(r Rows, id ledger.TxID, there *int) error {
 		return nil
 	}
 	*there++
-	seq, err := ledger.DecodeSeqRow(v)
+	seq, err := layout.DecodeSeqRow(v)
 	if err == nil && seq != a.open[id].seq {
 		a.tell(KindOpen, id.Public(a.open[id].is), "leads to record %d, its newest is %d", seq, a.open[id].seq)
 	}
@@ -160,18 +161,18 @@ func (a *Account) strays(r Rows, some [3]bool) error {
 }
 
 // kind returns the kind of a transfer in flight; of any other, the kind payout.
-func (a *Account) kind(id ledger.TxID) ledger.TxKind {
+func (a *Account) kind(id pix.TxID) pix.TxKind {
 	if w, ok := a.open[id]; ok {
 		return w.is
 	}
-	return ledger.TxPayout
+	return pix.TxPayout
 }
 
 func (a *Account) strayOpen(r Rows) error {
-	lo, hi := ledger.OpenOf(a.ID)
+	lo, hi := layout.OpenOf(a.ID)
 	return r.Scan(lo, hi, func(k, _ []byte) (bool, error) {
-		_, id, err := ledger.DecodeOpenKey(k)
-		if w, ok := a.open[id]; err == nil && (!ok || w.status == ledger.StatusHeld) {
+		_, id, err := layout.DecodeOpenKey(k)
+		if w, ok := a.open[id]; err == nil && (!ok || w.status == pix.StatusHeld) {
 			a.tell(KindOpen, id.Public(a.kind(id)), "stands for no payout or refund in flight")
 		}
 		return true, err
@@ -179,27 +180,27 @@ func (a *Account) strayOpen(r Rows) error {
 }
 
 func (a *Account) strayDue(r Rows) error {
-	lo, hi := ledger.AllDue()
+	lo, hi := layout.AllDue()
 	return r.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		d, err := ledger.DecodeDue(k, v)
-		if err == nil && d.Kind == ledger.DueCase {
+		d, err := layout.DecodeDue(k, v)
+		if err == nil && d.Kind == layout.DueCase {
 			a.strayCaseDue(&d)
 			return true, nil
 		}
-		if w, ok := a.open[ledger.TxID(d.ID)]; err == nil && d.Account == a.ID && (!ok || w.due != d.At || w.kind != d.Kind) {
-			a.tell(KindDue, ledger.TxID(d.ID).Public(a.kind(ledger.TxID(d.ID))), "at %v nothing is due", d.At)
+		if w, ok := a.open[pix.TxID(d.ID)]; err == nil && d.Account == a.ID && (!ok || w.due != d.At || w.kind != d.Kind) {
+			a.tell(KindDue, pix.TxID(d.ID).Public(a.kind(pix.TxID(d.ID))), "at %v nothing is due", d.At)
 		}
 		return true, err
 	})
 }
 
 func (a *Account) strayQueued(r Rows) error {
-	for _, queues := range ledger.QueueRanges() {
+	for _, queues := range layout.QueueRanges() {
 		err := r.Scan(queues[0], queues[1], func(k, v []byte) (bool, error) {
-			q, err := ledger.DecodeQueued(k, v)
+			q, err := layout.DecodeQueued(k, v)
 			w, ok := a.open[q.ID]
-			if err == nil && q.Account == a.ID && (!ok || w.status != ledger.StatusQueued || !bytes.Equal(k, a.place(q.ID))) {
-				a.tell(KindQueue, q.ID.Public(ledger.TxPayout), "stands for no queued payout")
+			if err == nil && q.Account == a.ID && (!ok || w.status != pix.StatusQueued || !bytes.Equal(k, a.place(q.ID))) {
+				a.tell(KindQueue, q.ID.Public(pix.TxPayout), "stands for no queued payout")
 			}
 			return true, err
 		})

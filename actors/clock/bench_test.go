@@ -3,7 +3,7 @@ package clock
 import (
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // BenchmarkRead measures the reading of engine time, without the cost of the computer's clock.
@@ -22,7 +22,7 @@ func BenchmarkRead(b *testing.B) {
 // BenchmarkStated measures the comparison with a time that the scheme states, which is done for
 // every message of the scheme.
 func BenchmarkStated(b *testing.B) {
-	c, n := newBench(0), ledger.Millis(0)
+	c, n := newBench(0), pix.Millis(0)
 	b.ReportAllocs()
 	for b.Loop() {
 		n++

@@ -16,38 +16,38 @@ import (
 	"sync/atomic"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // agreement is the largest difference, in ms, with which two clocks count as equal.
-const agreement = ledger.Millis(60_000)
+const agreement = pix.Millis(60_000)
 
 // Sources are the two clocks of a computer, in ms.
 type Sources struct {
-	Wall    func() ledger.Millis // Unix time; may jump
-	Elapsed func() ledger.Millis // time since a fixed origin; never jumps, stops or goes back
+	Wall    func() pix.Millis // Unix time; may jump
+	Elapsed func() pix.Millis // time since a fixed origin; never jumps, stops or goes back
 }
 
 // Clock is a process's engine time. Its methods may be called from any goroutine.
 type Clock struct {
 	from  Sources
-	base  ledger.Millis // engine time at the moment when Elapsed is 0
-	floor ledger.Millis // time stamp of the journal's newest record at the start; no stamp is earlier
-	start ledger.Millis // engine time at the start of the process
+	base  pix.Millis // engine time at the moment when Elapsed is 0
+	floor pix.Millis // time stamp of the journal's newest record at the start; no stamp is earlier
+	start pix.Millis // engine time at the start of the process
 
 	unsure atomic.Bool // the scheme has stated no time yet or a different one, and no operator has accepted that
 	behind atomic.Bool // at the start, engine time was behind the newest record (floor), and no operator has accepted that
 
 	mu       sync.Mutex
-	stated   bool          // the scheme has stated a time at least once
-	differs  ledger.Millis // the time that the scheme stated last, minus engine time at that moment
-	accepted ledger.Millis // the difference (differs) that an operator accepted
-	apart    bool          // wall clock and engine time differ by more than a minute, and an alert was raised about it
+	stated   bool       // the scheme has stated a time at least once
+	differs  pix.Millis // the time that the scheme stated last, minus engine time at that moment
+	accepted pix.Millis // the difference (differs) that an operator accepted
+	apart    bool       // wall clock and engine time differ by more than a minute, and an alert was raised about it
 }
 
 // New makes the clock of a process that starts now. newest is the time stamp of the
 // journal's newest record. Engine time is doubted at first.
-func New(s Sources, newest ledger.Millis) *Clock {
+func New(s Sources, newest pix.Millis) *Clock {
 	c := &Clock{from: s, base: s.Wall() - s.Elapsed(), floor: newest}
 	c.start = c.Now()
 	c.unsure.Store(true)
@@ -56,15 +56,15 @@ func New(s Sources, newest ledger.Millis) *Clock {
 }
 
 // Now returns engine time, which never goes back.
-func (c *Clock) Now() ledger.Millis { return c.base + c.from.Elapsed() }
+func (c *Clock) Now() pix.Millis { return c.base + c.from.Elapsed() }
 
 // Stamp returns the time stamp for a record that is made now.
-func (c *Clock) Stamp() ledger.Millis { return max(c.Now(), c.floor) }
+func (c *Clock) Stamp() pix.Millis { return max(c.Now(), c.floor) }
 
 // Read returns engine time and the other times that a decision of the ledger needs.
-func (c *Clock) Read() ledger.Reading {
+func (c *Clock) Read() pix.Reading {
 	now := c.Now()
-	return ledger.Reading{
+	return pix.Reading{
 		Time: max(now, c.floor), Clock: now, Start: c.start,
 		Doubted: c.unsure.Load() || now < c.floor && c.behind.Load(),
 	}
@@ -75,12 +75,12 @@ func (c *Clock) Doubted() bool { return c.Read().Doubted }
 
 // Behind returns by how many ms engine time is behind the newest record that the journal
 // had at the start; 0: it is not behind.
-func (c *Clock) Behind() ledger.Millis { return max(0, c.floor-c.Now()) }
+func (c *Clock) Behind() pix.Millis { return max(0, c.floor-c.Now()) }
 
 // Stated takes a time that the scheme has just stated. The result is the text of an alert
 // where the scheme's time and engine time now differ by more than a minute and did not
 // before; empty otherwise.
-func (c *Clock) Stated(at ledger.Millis) (alert string) {
+func (c *Clock) Stated(at pix.Millis) (alert string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	differs := at - c.Now()
@@ -95,11 +95,11 @@ func (c *Clock) Stated(at ledger.Millis) (alert string) {
 		"or an operator says pixd clock accept", aside(differs))
 }
 
-func (c *Clock) agrees(differs ledger.Millis) bool {
+func (c *Clock) agrees(differs pix.Millis) bool {
 	return within(differs) || within(differs-c.accepted)
 }
 
-func within(d ledger.Millis) bool { return d >= -agreement && d <= agreement }
+func within(d pix.Millis) bool { return d >= -agreement && d <= agreement }
 
 // Look compares the wall clock with engine time. The result is the text of an alert where
 // the two now differ by more than a minute and did not at the last call; empty otherwise.
@@ -116,7 +116,7 @@ func (c *Clock) Look() (alert string) {
 }
 
 // aside describes by how much another clock is ahead of engine time or behind it.
-func aside(d ledger.Millis) string {
+func aside(d pix.Millis) string {
 	span := (time.Duration(d) * time.Millisecond).Round(time.Second)
 	if d < 0 {
 		return (-span).String() + " behind"
@@ -141,11 +141,11 @@ func (c *Clock) Accept() {
 // State is the state of a clock for the operator API. Differences are in ms, and positive
 // where the other clock is ahead of engine time.
 type State struct {
-	Now     ledger.Millis
+	Now     pix.Millis
 	Doubted bool
-	Behind  ledger.Millis  // by how much engine time is behind the newest record that the journal had at the start; 0: not behind
-	Wall    ledger.Millis  // wall clock minus engine time
-	Scheme  *ledger.Millis // the time that the scheme stated last minus engine time; nil: the scheme has stated none
+	Behind  pix.Millis  // by how much engine time is behind the newest record that the journal had at the start; 0: not behind
+	Wall    pix.Millis  // wall clock minus engine time
+	Scheme  *pix.Millis // the time that the scheme stated last minus engine time; nil: the scheme has stated none
 }
 
 // State returns the clock's state for the operator API.

@@ -4,38 +4,38 @@ import (
 	"strings"
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // bench is a clock whose wall clock and elapsed time a test sets.
 type bench struct {
-	wall, elapsed ledger.Millis
+	wall, elapsed pix.Millis
 	clock         *Clock
 }
 
-const noon = ledger.Millis(1772366400000)
+const noon = pix.Millis(1772366400000)
 
-func newBench(newest ledger.Millis) *bench {
+func newBench(newest pix.Millis) *bench {
 	b := &bench{wall: noon, elapsed: 5_000}
 	b.clock = New(b.sources(), newest)
 	return b
 }
 
 func (b *bench) sources() Sources {
-	return Sources{Wall: func() ledger.Millis { return b.wall }, Elapsed: func() ledger.Millis { return b.elapsed }}
+	return Sources{Wall: func() pix.Millis { return b.wall }, Elapsed: func() pix.Millis { return b.elapsed }}
 }
 
 // pass advances the wall clock and the elapsed time by ms.
-func (b *bench) pass(ms ledger.Millis) { b.wall, b.elapsed = b.wall+ms, b.elapsed+ms }
+func (b *bench) pass(ms pix.Millis) { b.wall, b.elapsed = b.wall+ms, b.elapsed+ms }
 
-const hour = ledger.Millis(3_600_000)
+const hour = pix.Millis(3_600_000)
 
 // TestWallJumps checks that, when the wall clock jumps, engine time still advances by the
 // elapsed time only, and that a jump raises one alert.
 func TestWallJumps(t *testing.T) {
 	b := newBench(0)
 	b.clock.Stated(noon)
-	for i, jump := range []ledger.Millis{4 * hour, -8 * hour, 25 * hour} {
+	for i, jump := range []pix.Millis{4 * hour, -8 * hour, 25 * hour} {
 		before := b.clock.Now()
 		b.wall += jump
 		if b.clock.Now() != before {
@@ -79,7 +79,7 @@ func TestDoubt(t *testing.T) {
 		t.Fatal("a start is not doubted")
 	}
 	for _, step := range []struct {
-		differs ledger.Millis
+		differs pix.Millis
 		doubted bool
 		alert   bool
 	}{
@@ -116,7 +116,7 @@ func TestAccept(t *testing.T) {
 		t.Fatal("what was accepted before the scheme spoke covers any difference")
 	}
 	b.clock.Accept()
-	for differs, doubted := range map[ledger.Millis]bool{
+	for differs, doubted := range map[pix.Millis]bool{
 		4*hour - agreement: false, 4*hour + agreement: false, 4*hour + agreement + 1: true, 3 * hour: true, 0: false,
 	} {
 		b.clock.Stated(b.clock.Now() + differs)

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // BenchmarkTick measures steps of the scanner over the rows of payouts that wait for an outcome.
@@ -13,14 +14,14 @@ func BenchmarkTick(b *testing.B) {
 	for _, rows := range []int{100, 10_000} {
 		s := newShelf()
 		for n := range rows {
-			s.due(1_000_000, ledger.AccountID(n%100+1), n, ledger.DueQueued)
-			s.accept(ledger.AccountID(n%100+1), n)
+			s.due(1_000_000, pix.AccountID(n%100+1), n, layout.DueQueued)
+			s.accept(pix.AccountID(n%100+1), n)
 		}
 		s.sort()
 		b.Run(fmt.Sprintf("do=rest/rows=%d", rows), func(b *testing.B) {
 			m := newMachine()
 			tick(b, m, 1, s, 0)
-			now := ledger.Millis(1)
+			now := pix.Millis(1)
 			b.ReportAllocs()
 			for b.Loop() {
 				now = now%500_000 + 1
@@ -37,7 +38,7 @@ func BenchmarkTick(b *testing.B) {
 }
 
 // tick checks how many tasks a step starts; -1: any number.
-func tick(b *testing.B, m *Machine, now ledger.Millis, s *shelf, want int) []Task {
+func tick(b *testing.B, m *Machine, now pix.Millis, s *shelf, want int) []Task {
 	tasks, err := m.Tick(reading(now), s)
 	if err != nil || want >= 0 && len(tasks) != want {
 		b.Fatalf("%d tasks (%v)", len(tasks), err)

@@ -4,21 +4,22 @@ import (
 	"errors"
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // capacity runs rounds in each of which only the first lookups that start succeed, as many as per
 // says, and returns how many payouts of each account got one.
-func capacity(t *testing.T, m *Machine, s *shelf, from, rounds int, per func(round int) int) map[ledger.AccountID]int {
+func capacity(t *testing.T, m *Machine, s *shelf, from, rounds int, per func(round int) int) map[pix.AccountID]int {
 	t.Helper()
-	passed := map[ledger.AccountID]int{}
+	passed := map[pix.AccountID]int{}
 	for round := from; round < from+rounds; round++ {
-		now, left := ledger.Millis(10_000+3200*round), per(round)
+		now, left := pix.Millis(10_000+3200*round), per(round)
 		for tasks := look(t, m, now, s); len(tasks) > 0; tasks = look(t, m, now, s) {
 			for _, one := range tasks {
 				if left--; left >= 0 {
 					passed[one.Account]++
-					delete(s.rows, string(ledger.QueueKey(one.Queue, ledger.TxID(one.ID))))
+					delete(s.rows, string(layout.QueueKey(one.Queue, pix.TxID(one.ID))))
 				}
 				m.Done(one, Result{Queued: left < 0}, now)
 			}
@@ -41,7 +42,7 @@ func TestCapacityGoesAround(t *testing.T) {
 		}
 		most := rounds*one.per/one.accounts + 8
 		for i := range most * one.accounts {
-			s.queue(shared(ledger.AccountID(i%one.accounts+1)), 1+i)
+			s.queue(shared(pix.AccountID(i%one.accounts+1)), 1+i)
 		}
 		s.sort()
 		per := func(round int) int {
@@ -53,7 +54,7 @@ func TestCapacityGoesAround(t *testing.T) {
 		got := capacity(t, m, s, 0, rounds, per)
 		low, high := rounds*one.per, 0
 		for a := range one.accounts {
-			low, high = min(low, got[ledger.AccountID(a+1)]), max(high, got[ledger.AccountID(a+1)])
+			low, high = min(low, got[pix.AccountID(a+1)]), max(high, got[pix.AccountID(a+1)])
 		}
 		apart := 1
 		if one.accounts > atOnce { // a quarter of the tries goes around, whoever was served
@@ -62,7 +63,7 @@ func TestCapacityGoesAround(t *testing.T) {
 		if low == 0 || high-low > apart {
 			t.Errorf("%+v: an account got %d, another %d", one, low, high)
 		}
-		newcomer := ledger.AccountID(one.accounts + 1)
+		newcomer := pix.AccountID(one.accounts + 1)
 		s.queue(shared(newcomer), 1<<20)
 		s.sort()
 		if got := capacity(t, m, s, rounds, rounds, per); got[newcomer] != 1 {
@@ -76,12 +77,12 @@ func TestCapacityGoesAround(t *testing.T) {
 func TestFirstThatFails(t *testing.T) {
 	for _, r := range []Result{{Unheard: true}, {Unheard: true, Queued: true}, {Err: errors.New("x")}} {
 		s, m := newShelf(), New(3000, 1<<60, Bounds{AtOnce: 1, Share: 1, Look: 10, Remember: 10, Probes: 1})
-		seen := map[ledger.AccountID]int{}
+		seen := map[pix.AccountID]int{}
 		for i := range 30 {
-			s.queue(shared(ledger.AccountID(i%3+1)), 1+i)
+			s.queue(shared(pix.AccountID(i%3+1)), 1+i)
 		}
 		for round := range 6 {
-			now := ledger.Millis(10_000 + 3200*round)
+			now := pix.Millis(10_000 + 3200*round)
 			for _, one := range look(t, m, now, s) {
 				seen[one.Account]++
 				m.Done(one, r, now)
@@ -100,12 +101,12 @@ func TestManyAccountsTakeTurns(t *testing.T) {
 	const accounts = 3 * atOnce
 	for a := range accounts {
 		for n := range 3 {
-			s.queue(shared(ledger.AccountID(a+1)), 10*a+n+1)
+			s.queue(shared(pix.AccountID(a+1)), 10*a+n+1)
 		}
 	}
 	tries, _ := turnsOf(t, m, s, 3)
 	for a := range accounts {
-		if tries[ledger.AccountID(a+1)] != 1 {
+		if tries[pix.AccountID(a+1)] != 1 {
 			t.Fatalf("tries in three rounds: %v", tries)
 		}
 	}
@@ -117,17 +118,17 @@ func TestLateEndsMoveNoTurn(t *testing.T) {
 	for name, late := range map[string]Result{"success": {}, "refusal": {Queued: true}, "no answer": {Unheard: true, Queued: true}, "failure": {Err: errors.New("x")}} {
 		s, m := newShelf(), newMachine()
 		for i := range 4 * 200 {
-			s.queue(shared(ledger.AccountID(i%4+1)), 1+i)
+			s.queue(shared(pix.AccountID(i%4+1)), 1+i)
 		}
 		s.sort()
-		passed := map[ledger.AccountID]int{}
+		passed := map[pix.AccountID]int{}
 		for round := range 60 {
-			now := ledger.Millis(10_000 + 3200*round)
+			now := pix.Millis(10_000 + 3200*round)
 			var last *Task
 			for i, one := range look(t, m, now, s) {
 				if i == 0 {
 					passed[one.Account]++
-					delete(s.rows, string(ledger.QueueKey(one.Queue, ledger.TxID(one.ID))))
+					delete(s.rows, string(layout.QueueKey(one.Queue, pix.TxID(one.ID))))
 					m.Done(one, Result{}, now)
 				} else if one.Account == 1 && last == nil {
 					last = &one
@@ -151,13 +152,13 @@ func TestLateEndsMoveNoTurn(t *testing.T) {
 }
 
 // firstPasses runs a round in which the first lookup alone succeeds, and returns whose it was.
-func firstPasses(t *testing.T, m *Machine, s *shelf, round int) (first ledger.AccountID) {
+func firstPasses(t *testing.T, m *Machine, s *shelf, round int) (first pix.AccountID) {
 	t.Helper()
-	now := ledger.Millis(10_000 + 3200*round)
+	now := pix.Millis(10_000 + 3200*round)
 	for i, one := range look(t, m, now, s) {
 		if i == 0 {
 			first = one.Account
-			delete(s.rows, string(ledger.QueueKey(one.Queue, ledger.TxID(one.ID))))
+			delete(s.rows, string(layout.QueueKey(one.Queue, pix.TxID(one.ID))))
 		}
 		m.Done(one, Result{Queued: i > 0}, now)
 	}
@@ -174,7 +175,7 @@ func TestEmptiedQueueIsNotFirst(t *testing.T) {
 	for i := range 200 {
 		s.queue(shared(1), 1+i)
 	}
-	passed := map[ledger.AccountID]int{}
+	passed := map[pix.AccountID]int{}
 	for round := range 60 {
 		s.queue(shared(2), 1000+round)
 		s.sort()
@@ -190,14 +191,14 @@ func TestEmptiedQueueIsNotFirst(t *testing.T) {
 func TestNeverGranted(t *testing.T) {
 	s, m := newShelf(), newMachine()
 	for i := range 40 * 2 * atOnce {
-		s.queue(shared(ledger.AccountID(i%(2*atOnce)+1)), 1+i)
+		s.queue(shared(pix.AccountID(i%(2*atOnce)+1)), 1+i)
 	}
 	s.sort()
 	capacity(t, m, s, 0, 12, func(int) int { return atOnce / 2 }) // every account is served at another time
-	seen := map[ledger.AccountID]bool{}
+	seen := map[pix.AccountID]bool{}
 	const rounds = 2 * atOnce / (atOnce / 4) // in each of which a quarter goes around
 	for round := 20; round < 20+rounds; round++ {
-		now := ledger.Millis(10_000 + 3200*round)
+		now := pix.Millis(10_000 + 3200*round)
 		for _, one := range look(t, m, now, s) {
 			seen[one.Account] = true
 			m.Done(one, Result{Queued: true}, now)

@@ -8,7 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // Scanner is the shell around Machine: it calls Machine.Tick on a timer and hands the tasks
@@ -16,7 +18,7 @@ import (
 type Scanner struct {
 	rows   Rows
 	alerts Alerts
-	now    func() ledger.Reading
+	now    func() pix.Reading
 	log    *slog.Logger
 	wake   chan struct{} // a value makes Run call Tick at once; capacity 1
 
@@ -31,14 +33,14 @@ type Accounts interface{ Due(t Task) }
 
 // Alerts raises the alert AlertUnreachable.
 type Alerts interface {
-	Raise(id ledger.AccountID, a ledger.Alert)
+	Raise(id pix.AccountID, a ledger.Alert)
 }
 
 // AlertUnreachable is the kind of the alert that the scheme cannot be reached.
 const AlertUnreachable = "scheme_unreachable"
 
 // NewScanner makes a scanner over rows r. alerts may be nil.
-func NewScanner(m *Machine, r Rows, now func() ledger.Reading, alerts Alerts, log *slog.Logger) *Scanner {
+func NewScanner(m *Machine, r Rows, now func() pix.Reading, alerts Alerts, log *slog.Logger) *Scanner {
 	return &Scanner{rows: r, alerts: alerts, now: now, log: log, wake: make(chan struct{}, 1), machine: m}
 }
 
@@ -86,7 +88,7 @@ func (m *Machine) figures() *Figures {
 	f := &Figures{Tries: m.tries}
 	for _, l := range m.lanes {
 		in := &f.Scheme
-		if l.need == ledger.NeedsClock {
+		if l.need == layout.NeedsClock {
 			in = &f.Clock
 		}
 		in.Running += l.fresh + l.again
@@ -99,7 +101,7 @@ func (m *Machine) figures() *Figures {
 func (s *Scanner) Done(t Task, r Result) {
 	if r.failed() && !errors.Is(r.Err, context.Canceled) {
 		s.log.Warn("due: not looked at; it is tried again",
-			"account", t.Account.String(), "id", ledger.TxID(t.ID).String(), "error", r.Err)
+			"account", t.Account.String(), "id", pix.TxID(t.ID).String(), "error", r.Err)
 	}
 	s.mu.Lock()
 	alert := s.machine.Done(t, r, s.now().Clock)
@@ -107,7 +109,7 @@ func (s *Scanner) Done(t Task, r Result) {
 	s.mu.Unlock()
 	if alert && s.alerts != nil {
 		s.alerts.Raise(t.Account, ledger.Alert{
-			Kind: AlertUnreachable, Tx: ledger.TxID(t.ID), Public: r.Public,
+			Kind: AlertUnreachable, Tx: pix.TxID(t.ID), Public: r.Public,
 			Message: "the scheme cannot be reached: payouts and refunds that wait for its word are asked for again, and nothing is voided",
 		})
 	}

@@ -11,19 +11,21 @@ import (
 	"testing"
 	"time"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestScanner checks that the scanner starts tasks, takes their results, and raises one
 // alert when the scheme cannot be reached.
 func TestScanner(t *testing.T) {
 	s := newShelf()
-	s.due(5, 1, 1, ledger.DueDoubt)
+	s.due(5, 1, 1, layout.DueDoubt)
 	s.accept(1, 1)
 	a := &accounts{end: func() {}}
 	ctx, end := context.WithCancel(t.Context())
 	a.end = end
-	now := func() ledger.Reading { return reading(ledger.Millis(time.Now().UnixMilli()) * 20) }
+	now := func() pix.Reading { return reading(pix.Millis(time.Now().UnixMilli()) * 20) }
 	a.scanner = NewScanner(newMachine(), s, now, a, slog.New(slog.DiscardHandler))
 	go func() {
 		time.Sleep(5 * time.Second)
@@ -51,7 +53,7 @@ func (a *accounts) Due(t Task) {
 	a.end()
 }
 
-func (a *accounts) Raise(_ ledger.AccountID, alert ledger.Alert) {
+func (a *accounts) Raise(_ pix.AccountID, alert ledger.Alert) {
 	if alert.Kind == AlertUnreachable {
 		a.alerts.Add(1)
 	}
@@ -73,31 +75,31 @@ func newMachine() *Machine { return New(3000, 1<<60, DefaultBounds()) }
 
 const atOnce = 64
 
-func txID(n int) ledger.EntityID { return ledger.EntityID{byte(n >> 16), byte(n >> 8), byte(n)} }
+func txID(n int) layout.EntityID { return layout.EntityID{byte(n >> 16), byte(n >> 8), byte(n)} }
 
-func (s *shelf) due(at ledger.Millis, a ledger.AccountID, n int, kind ledger.DueKind) {
-	s.rows[string(ledger.DueKey(kind, at, a, txID(n)))] = []byte{0, 0, 0, 0, 0, 0, 0, byte(n)}
+func (s *shelf) due(at pix.Millis, a pix.AccountID, n int, kind layout.DueKind) {
+	s.rows[string(layout.DueKey(kind, at, a, txID(n)))] = []byte{0, 0, 0, 0, 0, 0, 0, byte(n)}
 }
 
-func (s *shelf) accept(a ledger.AccountID, n int) {
-	s.rows[string(ledger.OpenKey(a, ledger.TxID(txID(n))))] = []byte{1}
+func (s *shelf) accept(a pix.AccountID, n int) {
+	s.rows[string(layout.OpenKey(a, pix.TxID(txID(n))))] = []byte{1}
 }
 
 // The queues of these tests: the institution's queue of earlier versions, in which all payouts
 // are of account 9, and that of an account's own limit.
 var (
-	earlier = ledger.BucketInstitution.Queue(9)
-	own     = ledger.BucketClient.Queue(7)
+	earlier = layout.QueueFor(pix.BucketInstitution, 9)
+	own     = layout.QueueFor(pix.BucketClient, 7)
 )
 
-func shared(a ledger.AccountID) ledger.Queue { return ledger.BucketShared.Queue(a) }
+func shared(a pix.AccountID) layout.Queue { return layout.QueueFor(pix.BucketShared, a) }
 
-func (s *shelf) queue(q ledger.Queue, n int) {
+func (s *shelf) queue(q layout.Queue, n int) {
 	a := q.Account
 	if q == earlier {
 		a = 9
 	}
-	s.rows[string(ledger.QueueKey(q, ledger.TxID(txID(n))))] = binary.BigEndian.AppendUint64(nil, uint64(a))
+	s.rows[string(layout.QueueKey(q, pix.TxID(txID(n))))] = binary.BigEndian.AppendUint64(nil, uint64(a))
 }
 
 func (s *shelf) Get(key []byte) ([]byte, bool, error) {
@@ -143,11 +145,11 @@ func ids(tasks []Task) (out []int) {
 
 // reading is a time of which records are stamped hours ahead, as after a start behind the journal,
 // so that a mix-up of the two times is found.
-func reading(now ledger.Millis) ledger.Reading {
-	return ledger.Reading{Time: now + 5*60*60*1000, Clock: now}
+func reading(now pix.Millis) pix.Reading {
+	return pix.Reading{Time: now + 5*60*60*1000, Clock: now}
 }
 
-func look(t *testing.T, m *Machine, now ledger.Millis, s *shelf) []Task {
+func look(t *testing.T, m *Machine, now pix.Millis, s *shelf) []Task {
 	t.Helper()
 	v, err := m.Tick(reading(now), s)
 	if err != nil {
@@ -163,12 +165,12 @@ var errDisk = errors.New("disk")
 // before its due time, and for no other payout.
 func TestStart(t *testing.T) {
 	s := newShelf()
-	s.due(1<<50, 1, 1, ledger.DueTransfer) // a held payout
-	s.due(1<<50, 1, 2, ledger.DueTransfer) // a payout that accept makes an accepted one
+	s.due(1<<50, 1, 1, layout.DueTransfer) // a held payout
+	s.due(1<<50, 1, 2, layout.DueTransfer) // a payout that accept makes an accepted one
 	s.accept(1, 2)
-	s.due(1<<50, 1, 3, ledger.DueSending)
+	s.due(1<<50, 1, 3, layout.DueSending)
 	s.accept(1, 3)
-	for n, kind := range []ledger.DueKind{ledger.DueQueued, ledger.DueApproval, ledger.DueDoubt} {
+	for n, kind := range []layout.DueKind{layout.DueQueued, layout.DueApproval, layout.DueDoubt} {
 		s.due(1<<50, 1, 4+n, kind)
 	}
 	m := newMachine()
@@ -179,7 +181,7 @@ func TestStart(t *testing.T) {
 	if v[1].Seq != 3 || v[1].Account != 1 || v[1].Retry {
 		t.Errorf("task %+v", v[1])
 	}
-	s.due(1<<50, 1, 9, ledger.DueTransfer) // a payout held after the start: a child actor of this process carries it
+	s.due(1<<50, 1, 9, layout.DueTransfer) // a payout held after the start: a child actor of this process carries it
 	if again := look(t, m, 1200, s); len(again) != 0 {
 		t.Errorf("taken up later: %v", ids(again))
 	}
@@ -192,7 +194,7 @@ func TestStartLooksAhead(t *testing.T) {
 	s := newShelf()
 	const now, orphan = 1_000_000, 30 * 60_000
 	for n := range 2 {
-		s.due(ledger.Millis(now+orphan+n), 1, n, ledger.DueTransfer)
+		s.due(pix.Millis(now+orphan+n), 1, n, layout.DueTransfer)
 		s.accept(1, n)
 	}
 	m := New(3000, orphan, DefaultBounds())
@@ -216,12 +218,12 @@ func TestStartTakesTurns(t *testing.T) {
 	s := newShelf()
 	const n = 5*atOnce + 7
 	for i := range n {
-		s.due(ledger.Millis(1<<50+i), 1, i, ledger.DueSending)
+		s.due(pix.Millis(1<<50+i), 1, i, layout.DueSending)
 	}
 	m := newMachine()
 	seen := map[int]bool{}
 	for turns := 0; len(seen) < n && turns < 100; turns++ {
-		v := look(t, m, ledger.Millis(1000+turns), s)
+		v := look(t, m, pix.Millis(1000+turns), s)
 		if len(m.working) > atOnce {
 			t.Fatalf("%d at once", len(m.working))
 		}
@@ -245,8 +247,8 @@ func TestDue(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
 	look(t, m, 100, s)
-	for n, at := range []ledger.Millis{400, 200, 300, 701} {
-		s.due(at, 1, n, ledger.DueQueued)
+	for n, at := range []pix.Millis{400, 200, 300, 701} {
+		s.due(at, 1, n, layout.DueQueued)
 	}
 	v := look(t, m, 500, s)
 	if got := ids(v); !slices.Equal(got, []int{1, 2, 0}) {
@@ -282,15 +284,15 @@ func TestDue(t *testing.T) {
 func TestLate(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
-	now := ledger.Millis(1_000_000)
+	now := pix.Millis(1_000_000)
 	look(t, m, now, s)
 	look(t, m, now+500, s)
-	s.due(now, 1, 1, ledger.DueDoubt)
+	s.due(now, 1, 1, layout.DueDoubt)
 	if v := look(t, m, now+trailAfter+500, s); !slices.Equal(ids(v), []int{1}) {
 		t.Errorf("late: %v", ids(v))
 	}
-	s.due(5, 1, 2, ledger.DueDoubt)
-	found := ledger.Millis(0)
+	s.due(5, 1, 2, layout.DueDoubt)
+	found := pix.Millis(0)
 	for at := now + 11_000; at < now+200_000 && found == 0; at += 200 {
 		if v := look(t, m, at, s); len(v) > 0 {
 			found = at - now - 11_000
@@ -302,7 +304,7 @@ func TestLate(t *testing.T) {
 	s.rows = map[string][]byte{}
 	look(t, m, now+201_000, s)
 	for n := range 1000 {
-		s.due(ledger.Millis(n), 2, 100+n, ledger.DueDoubt)
+		s.due(pix.Millis(n), 2, 100+n, layout.DueDoubt)
 	}
 	s.read = 0
 	look(t, m, now+201_200, s)
@@ -317,10 +319,10 @@ func TestLate(t *testing.T) {
 func TestDoubted(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
-	s.due(100, 1, 1, ledger.DueQueued)
-	s.due(100, 1, 2, ledger.DueApproval)
-	s.due(100, 1, 3, ledger.DueDoubt)
-	v, err := m.Tick(ledger.Reading{Time: 500 + 5*60*60*1000, Clock: 500, Doubted: true}, s)
+	s.due(100, 1, 1, layout.DueQueued)
+	s.due(100, 1, 2, layout.DueApproval)
+	s.due(100, 1, 3, layout.DueDoubt)
+	v, err := m.Tick(pix.Reading{Time: 500 + 5*60*60*1000, Clock: 500, Doubted: true}, s)
 	if err != nil || !slices.Equal(ids(v), []int{3}) {
 		t.Errorf("doubted: %v, %v", ids(v), err)
 	}
@@ -334,7 +336,7 @@ func TestDoubted(t *testing.T) {
 func TestUnreachableAtTheStart(t *testing.T) {
 	s, m, all := newShelf(), newMachine(), 300
 	for n := range all {
-		s.due(10, 1, n, ledger.DueDoubt)
+		s.due(10, 1, n, layout.DueDoubt)
 		s.accept(1, n)
 	}
 	v := look(t, m, 100, s)
@@ -359,7 +361,7 @@ func TestUnreachable(t *testing.T) {
 	s := newShelf()
 	m := newMachine()
 	for n := range 4 {
-		s.due(10, 1, n, ledger.DueDoubt)
+		s.due(10, 1, n, layout.DueDoubt)
 		s.accept(1, n)
 	}
 	v := look(t, m, 100, s)
@@ -385,7 +387,7 @@ func TestUnreachable(t *testing.T) {
 		}
 	}
 	s.rows = map[string][]byte{}
-	s.due(10_000, 1, 9, ledger.DueDoubt)
+	s.due(10_000, 1, 9, layout.DueDoubt)
 	if v = look(t, m, 10_200, s); len(v) != 1 || !m.Done(v[0], Result{Unheard: true}, 10_200) {
 		t.Error("no alert when it is away again")
 	}
@@ -393,13 +395,13 @@ func TestUnreachable(t *testing.T) {
 
 // waitsOf returns the waits before the first runs of a task that has the same result each
 // time.
-func waitsOf(t *testing.T, ends Result, runs int) (waits []ledger.Millis) {
+func waitsOf(t *testing.T, ends Result, runs int) (waits []pix.Millis) {
 	t.Helper()
 	s := newShelf()
 	m := newMachine()
-	s.due(10, 1, 1, ledger.DueDoubt)
+	s.due(10, 1, 1, layout.DueDoubt)
 	s.accept(1, 1)
-	last := ledger.Millis(1000)
+	last := pix.Millis(1000)
 	for now := last; len(waits) < runs && now < 10_000_000; now += 500 {
 		for _, v := range look(t, m, now, s) {
 			waits = append(waits, now-last)
@@ -415,7 +417,7 @@ func waitsOf(t *testing.T, ends Result, runs int) (waits []ledger.Millis) {
 func TestSeldom(t *testing.T) {
 	for name, ends := range map[string]Result{"unheard": {Unheard: true}, "open": {Open: true}} {
 		waits := waitsOf(t, ends, 8)
-		if !slices.Equal(waits, []ledger.Millis{0, 3_000, 6_000, 12_000, 24_000, 48_000, 60_000, 60_000}) {
+		if !slices.Equal(waits, []pix.Millis{0, 3_000, 6_000, 12_000, 24_000, 48_000, 60_000, 60_000}) {
 			t.Errorf("%s: run again after %v", name, waits)
 		}
 	}
@@ -427,14 +429,14 @@ func TestSeldom(t *testing.T) {
 func TestRarely(t *testing.T) {
 	for name, ends := range map[string]Result{"unheard": {Unheard: true, Rarely: true}, "open": {Open: true, Rarely: true}} {
 		waits := waitsOf(t, ends, 12)
-		if !slices.Equal(waits, []ledger.Millis{
+		if !slices.Equal(waits, []pix.Millis{
 			0, 6_000, 12_000, 24_000, 48_000, 96_000, 192_000, 384_000, 768_000, 1_536_000, 1_800_000, 1_800_000,
 		}) {
 			t.Errorf("%s: run again after %v", name, waits)
 		}
 	}
 	s, m := newShelf(), newMachine()
-	s.due(10, 1, 1, ledger.DueDoubt)
+	s.due(10, 1, 1, layout.DueDoubt)
 	m.Done(look(t, m, 1000, s)[0], Result{Rarely: true}, 1000)
 	for _, l := range m.lanes {
 		if len(l.later.byID) != 0 {
@@ -454,11 +456,11 @@ func TestUnreadable(t *testing.T) {
 			}
 		},
 		"a queue value": func(s *shelf) {
-			s.rows = map[string][]byte{string(ledger.QueueKey(earlier, ledger.TxID(txID(1)))): {1}}
+			s.rows = map[string][]byte{string(layout.QueueKey(earlier, pix.TxID(txID(1)))): {1}}
 		},
 	} {
 		s := newShelf()
-		s.due(5, 1, 1, ledger.DueDoubt)
+		s.due(5, 1, 1, layout.DueDoubt)
 		spoil(s)
 		if v, err := newMachine().Tick(reading(100), s); err == nil || len(v) != 0 {
 			t.Errorf("%s: %v, %v", name, ids(v), err)
@@ -472,7 +474,7 @@ func TestUnreadable(t *testing.T) {
 func TestThrottlePerNeed(t *testing.T) {
 	s, m := newShelf(), newMachine()
 	for n := range quietAfter + 1 {
-		s.due(10, 1, n+1, ledger.DueDoubt)
+		s.due(10, 1, n+1, layout.DueDoubt)
 	}
 	alerts := 0
 	for _, task := range look(t, m, 100, s)[:quietAfter] {
@@ -480,7 +482,7 @@ func TestThrottlePerNeed(t *testing.T) {
 			alerts++
 		}
 	}
-	s.due(110, 1, 50, ledger.DueQueued)
+	s.due(110, 1, 50, layout.DueQueued)
 	v := look(t, m, 300, s)
 	if !slices.Equal(ids(v), []int{50}) {
 		t.Fatalf("while the scheme is away: %v", ids(v))
@@ -503,7 +505,7 @@ func TestThrottlePerNeed(t *testing.T) {
 func TestEndedIsNoAnswer(t *testing.T) {
 	s, m := newShelf(), newMachine()
 	for n := range quietAfter + 1 {
-		s.due(10, 1, n+1, ledger.DueDoubt)
+		s.due(10, 1, n+1, layout.DueDoubt)
 	}
 	v := look(t, m, 100, s)
 	for n, task := range v[:quietAfter] {
@@ -514,7 +516,7 @@ func TestEndedIsNoAnswer(t *testing.T) {
 			t.Errorf("result %d: alert %v", n, alert)
 		}
 	}
-	s.due(110, 1, 50, ledger.DueDoubt)
+	s.due(110, 1, 50, layout.DueDoubt)
 	if v := look(t, m, 100+quietFor-1, s); len(v) != 0 {
 		t.Errorf("asked during the pause: %v", ids(v))
 	}

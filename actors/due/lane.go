@@ -1,6 +1,9 @@
 package due
 
-import "pixd/actors/ledger"
+import (
+	"pixd/actors/layout"
+	"pixd/actors/pix"
+)
 
 // A lane runs the tasks of all kinds of due rows with the same ledger.Need, and limits how
 // many run at once. Because each Need has its own lane, a scheme that does not answer does
@@ -13,28 +16,28 @@ import "pixd/actors/ledger"
 // for which the list of postponed tasks (putOff) had no room.
 type lane struct {
 	machine *Machine
-	need    ledger.Need
+	need    layout.Need
 	kinds   []*kind
 	first   int    // index in kinds of the kind whose rows the next step reads first
 	fresh   int    // number of running tasks that run for the first time
 	again   int    // number of running tasks that ran before
 	parked  parked // rows whose account has as many tasks running as its share
 	later   putOff
-	tokens  ledger.Millis // allowance for tasks that will probably change nothing, in thousandths of a task
-	counted ledger.Millis // engine time at which tokens were last added
-	back    ledger.Millis // engine time at which the back cursors begin again
+	tokens  pix.Millis // allowance for tasks that will probably change nothing, in thousandths of a task
+	counted pix.Millis // engine time at which tokens were last added
+	back    pix.Millis // engine time at which the back cursors begin again
 
-	unheard int           // number of tasks in a row that could not reach the scheme
-	quiet   ledger.Millis // engine time before which no task of the lane starts
-	silent  bool          // the alert AlertUnreachable was raised, and the scheme has not answered since
+	unheard int        // number of tasks in a row that could not reach the scheme
+	quiet   pix.Millis // engine time before which no task of the lane starts
+	silent  bool       // the alert AlertUnreachable was raised, and the scheme has not answered since
 }
 
 type kind struct{ front, trail, back cursor }
 
 const (
-	lookEvery  = ledger.Millis(200)
-	trailAfter = ledger.Millis(10_000)
-	backEvery  = ledger.Millis(60_000)
+	lookEvery  = pix.Millis(200)
+	trailAfter = pix.Millis(10_000)
+	backEvery  = pix.Millis(60_000)
 )
 
 // The rate of tasks that will probably change nothing: tasks that changed nothing several
@@ -42,21 +45,21 @@ const (
 // second, which takes a hundredth of a CPU core. A task that ends its payout's waiting
 // allows two more of them.
 const (
-	token        = ledger.Millis(1000)
-	tokensSecond = ledger.Millis(100)
+	token        = pix.Millis(1000)
+	tokensSecond = pix.Millis(100)
 	tokensMost   = 64 * token
 )
 
 // After three tasks in a row that could not reach the scheme, no task of the lane starts
 // for 5 s.
 const (
-	quietFor   = ledger.Millis(5_000)
+	quietFor   = pix.Millis(5_000)
 	quietAfter = 3
 )
 
-func newLane(m *Machine, need ledger.Need) *lane {
+func newLane(m *Machine, need layout.Need) *lane {
 	l := &lane{machine: m, need: need, parked: newParked(), later: newPutOff(m.bounds.Remember)}
-	for _, k := range ledger.DueKinds() {
+	for _, k := range layout.DueKinds() {
 		if k.Need() == need {
 			l.kinds = append(l.kinds, &kind{newCursor(k), newCursor(k), newCursor(k)})
 		}
@@ -66,7 +69,7 @@ func newLane(m *Machine, need ledger.Need) *lane {
 
 // heard keeps count of the tasks in a row that could not reach the scheme. It returns true
 // where the alert AlertUnreachable must be raised: at the first such task after an answer.
-func (l *lane) heard(r Result, now ledger.Millis) (alert bool) {
+func (l *lane) heard(r Result, now pix.Millis) (alert bool) {
 	switch {
 	case r.Unheard:
 		if l.unheard++; l.unheard >= quietAfter {
@@ -84,19 +87,19 @@ func (l *lane) room() bool { return l.fresh+l.again < l.machine.bounds.AtOnce }
 
 // roomForFresh tells whether a task may start that has not run before. While postponed
 // tasks are due, a quarter of Bounds.AtOnce is reserved for them.
-func (l *lane) roomForFresh(now ledger.Millis) bool {
+func (l *lane) roomForFresh(now pix.Millis) bool {
 	most := l.machine.bounds.AtOnce
 	return l.room() && (l.fresh < most-most/4 || !l.later.waits(now))
 }
 
 // shared tells whether an account has as many tasks running as its share of the lane.
-func (l *lane) shared(a ledger.AccountID) bool {
+func (l *lane) shared(a pix.AccountID) bool {
 	at := l.parked.accounts[a]
 	return at != nil && at.running >= l.machine.bounds.Share
 }
 
 // start starts the task of a row, or parks the row. False: there is no room for it.
-func (l *lane) start(s *step, d ledger.Due, v started) bool {
+func (l *lane) start(s *step, d layout.Due, v started) bool {
 	switch {
 	case !l.shared(d.Account):
 		s.begin(d, v)
@@ -132,12 +135,12 @@ func (l *lane) startParked(s *step) error {
 
 // stands tells whether a due row still exists. Where it does not, the payout no longer waits and
 // needs no task.
-func stands(rows Rows, d ledger.Due) (bool, error) {
-	_, there, err := rows.Get(ledger.DueKey(d.Kind, d.At, d.Account, d.ID))
+func stands(rows Rows, d layout.Due) (bool, error) {
+	_, there, err := rows.Get(layout.DueKey(d.Kind, d.At, d.Account, d.ID))
 	return there, err
 }
 
-func (l *lane) count(v started, a ledger.AccountID, n int) {
+func (l *lane) count(v started, a pix.AccountID, n int) {
 	l.parked.count(a, n)
 	if v.again {
 		l.again += n
@@ -171,11 +174,11 @@ func (l *lane) step(s *step) error {
 
 // look moves a cursor forward over the rows whose due time is until or earlier, and starts
 // their tasks.
-func (l *lane) look(s *step, c *cursor, until ledger.Millis) error {
+func (l *lane) look(s *step, c *cursor, until pix.Millis) error {
 	if !l.roomForFresh(s.now) || !c.more && s.now < c.lookAt {
 		return nil
 	}
-	over, err := c.scan(s.rows, until, l.machine.bounds.Look, func(d ledger.Due) (bool, error) {
+	over, err := c.scan(s.rows, until, l.machine.bounds.Look, func(d layout.Due) (bool, error) {
 		if l.passes(d) {
 			return true, nil
 		}
@@ -190,7 +193,7 @@ func (l *lane) look(s *step, c *cursor, until ledger.Millis) error {
 
 // passes tells whether a row needs no task now: its task is running or postponed, the row is
 // parked, or its account is quarantined.
-func (l *lane) passes(d ledger.Due) bool {
+func (l *lane) passes(d layout.Due) bool {
 	return l.machine.busy(d.ID) || l.later.has(d.ID) || l.parked.ids[d.ID] || l.machine.closed[d.Account]
 }
 
@@ -209,7 +212,7 @@ func (l *lane) lookBack(s *step) error {
 		if !k.back.more || !l.room() || s.now < k.back.lookAt {
 			continue
 		}
-		over, err := k.back.scan(s.rows, s.now-trailAfter, l.machine.bounds.Look, func(d ledger.Due) (bool, error) {
+		over, err := k.back.scan(s.rows, s.now-trailAfter, l.machine.bounds.Look, func(d layout.Due) (bool, error) {
 			if l.passes(d) || k.front.before(d) {
 				return true, nil
 			}
@@ -254,7 +257,7 @@ func (l *lane) putOffNow(s *step) error {
 }
 
 // earn adds the tokens for the time since earn was last called.
-func (l *lane) earn(now ledger.Millis) {
+func (l *lane) earn(now pix.Millis) {
 	l.tokens = min(tokensMost, l.tokens+(now-l.counted)*tokensSecond)
 	l.counted = now
 }
@@ -273,15 +276,15 @@ func (l *lane) spend() bool {
 // refund for a special-return case, whose row came due 3 s after the first refusal, goes on
 // with 6 s, up to 30 min.
 const (
-	failedAgain  = ledger.Millis(30_000)
-	unheardAgain = ledger.Millis(3_000)
-	unheardMost  = ledger.Millis(60_000)
-	rarelyMost   = ledger.Millis(30 * 60_000)
+	failedAgain  = pix.Millis(30_000)
+	unheardAgain = pix.Millis(3_000)
+	unheardMost  = pix.Millis(60_000)
+	rarelyMost   = pix.Millis(30 * 60_000)
 )
 
 // done takes the result of a task. tries is how often the task ran before and changed
 // nothing.
-func (l *lane) done(t Task, r Result, tries int, now ledger.Millis) {
+func (l *lane) done(t Task, r Result, tries int, now pix.Millis) {
 	switch {
 	case r.failed():
 		l.later.add(t.due, now+failedAgain, tries+1)

@@ -11,7 +11,9 @@ import (
 	"errors"
 	"fmt"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // Rows reads due rows and queue rows.
@@ -22,29 +24,29 @@ type Rows interface {
 
 // Task names a payout that its account must look after.
 type Task struct {
-	Account ledger.AccountID
-	ID      ledger.EntityID
+	Account pix.AccountID
+	ID      layout.EntityID
 	Seq     uint64       // sequence of a record about the payout; 0 with Retry
 	Retry   bool         // directory capacity may be available again for the queued payout; false: the payout's due time has come
-	Queue   ledger.Queue // the queue that the payout is in; set only with Retry
+	Queue   layout.Queue // the queue that the payout is in; set only with Retry
 
-	due ledger.Due // the due row that the task is from; empty with Retry
+	due layout.Due // the due row that the task is from; empty with Retry
 }
 
 // Kind returns the kind of the task's due row; 0 with Retry.
-func (t *Task) Kind() ledger.DueKind { return t.due.Kind }
+func (t *Task) Kind() layout.DueKind { return t.due.Kind }
 
 // Result is the result of a task, which Accounts reports to Scanner.Done. Its fields are
 // those of ledger.Attended, and an error.
 type Result struct {
-	Again   ledger.Millis // engine time at which the task must run again; 0: it need not run again
-	Unheard bool          // the scheme gave no answer
-	Open    bool          // the scheme answered, but the payout has no final status yet
-	Rarely  bool          // with Unheard or Open: the task may be postponed for up to 30 min
-	Queued  bool          // the payout still waits for directory capacity
-	Skipped bool          // the account did nothing for the payout
-	Public  string        // with Unheard: transaction_id of the payout or refund
-	Err     error         // why the account could not carry out the task; nil: it could
+	Again   pix.Millis // engine time at which the task must run again; 0: it need not run again
+	Unheard bool       // the scheme gave no answer
+	Open    bool       // the scheme answered, but the payout has no final status yet
+	Rarely  bool       // with Unheard or Open: the task may be postponed for up to 30 min
+	Queued  bool       // the payout still waits for directory capacity
+	Skipped bool       // the account did nothing for the payout
+	Public  string     // with Unheard: transaction_id of the payout or refund
+	Err     error      // why the account could not carry out the task; nil: it could
 }
 
 func (r *Result) failed() bool { return r.Err != nil }
@@ -73,30 +75,30 @@ func DefaultBounds() Bounds {
 // reading the rows that it is given. The times in its calls must never go back.
 type Machine struct {
 	bounds Bounds
-	every  ledger.Millis // time between two rounds of a queue
-	orphan ledger.Millis // time from an acceptance to the due time of its row
+	every  pix.Millis // time between two rounds of a queue
+	orphan pix.Millis // time from an acceptance to the due time of its row
 
 	resume  []cursor // cursors of the pass over all due rows at the start of the process; the first cursor is in use
-	working map[ledger.EntityID]started
-	lanes   []*lane                   // one lane for each ledger.Need
-	closed  map[ledger.AccountID]bool // accounts that have reported that they are quarantined
+	working map[layout.EntityID]started
+	lanes   []*lane                // one lane for each ledger.Need
+	closed  map[pix.AccountID]bool // accounts that have reported that they are quarantined
 
-	find   ledger.Millis               // engine time at which to look for queues with payouts again
-	limits map[ledger.AccountID]*limit // see limitOf
-	tries  int                         // number of tries that run, for all limits together
-	order  []ledger.AccountID          // limits with queues
+	find   pix.Millis               // engine time at which to look for queues with payouts again
+	limits map[pix.AccountID]*limit // see limitOf
+	tries  int                      // number of tries that run, for all limits together
+	order  []pix.AccountID          // limits with queues
 }
 
 // New makes the machine of a process that starts. every is the time in ms between two
 // rounds of a queue; orphan is ledger.Terms.OrphanAfter.
-func New(every, orphan ledger.Millis, b Bounds) *Machine {
+func New(every, orphan pix.Millis, b Bounds) *Machine {
 	m := &Machine{
-		bounds: b, every: every, orphan: orphan, working: map[ledger.EntityID]started{}, closed: map[ledger.AccountID]bool{}, limits: map[ledger.AccountID]*limit{},
+		bounds: b, every: every, orphan: orphan, working: map[layout.EntityID]started{}, closed: map[pix.AccountID]bool{}, limits: map[pix.AccountID]*limit{},
 	}
-	for _, need := range ledger.Needs() {
+	for _, need := range layout.Needs() {
 		m.lanes = append(m.lanes, newLane(m, need))
 	}
-	for _, k := range ledger.DueKinds() {
+	for _, k := range layout.DueKinds() {
 		if k.InHand() {
 			m.resume = append(m.resume, newCursor(k))
 		}
@@ -105,7 +107,7 @@ func New(every, orphan ledger.Millis, b Bounds) *Machine {
 }
 
 // lane returns the lane whose tasks have this Need.
-func (m *Machine) lane(n ledger.Need) *lane {
+func (m *Machine) lane(n layout.Need) *lane {
 	for _, l := range m.lanes {
 		if l.need == n {
 			return l
@@ -116,11 +118,11 @@ func (m *Machine) lane(n ledger.Need) *lane {
 
 // Tick returns the tasks to start now. The caller must call Done for each of them. While
 // engine time is doubted, no task with ledger.NeedsClock starts.
-func (m *Machine) Tick(now ledger.Reading, rows Rows) (tasks []Task, err error) {
+func (m *Machine) Tick(now pix.Reading, rows Rows) (tasks []Task, err error) {
 	s := &step{now: now.Clock, rows: rows}
 	err = m.resumed(s)
 	for _, l := range m.lanes {
-		if err == nil && s.now >= l.quiet && (l.need != ledger.NeedsClock || !now.Doubted) {
+		if err == nil && s.now >= l.quiet && (l.need != layout.NeedsClock || !now.Doubted) {
 			err = l.step(s)
 		}
 	}
@@ -135,7 +137,7 @@ func (m *Machine) Tick(now ledger.Reading, rows Rows) (tasks []Task, err error) 
 
 // step is the state of one call of Tick.
 type step struct {
-	now   ledger.Millis
+	now   pix.Millis
 	rows  Rows
 	tasks []Task
 }
@@ -148,7 +150,7 @@ type started struct {
 }
 
 // begin starts a task for the payout of a due row.
-func (s *step) begin(d ledger.Due, v started) {
+func (s *step) begin(d layout.Due, v started) {
 	v.lane.machine.working[d.ID] = v
 	v.lane.count(v, d.Account, 1)
 	s.tasks = append(s.tasks, Task{Account: d.Account, ID: d.ID, Seq: d.Seq, due: d})
@@ -166,14 +168,14 @@ func (m *Machine) resumed(s *step) error {
 		if s.now < l.quiet || !l.room() {
 			return nil
 		}
-		over, err := c.scan(s.rows, ledger.Latest, m.bounds.Look, func(d ledger.Due) (bool, error) {
+		over, err := c.scan(s.rows, pix.Latest, m.bounds.Look, func(d layout.Due) (bool, error) {
 			if m.busy(d.ID) || l.parked.ids[d.ID] || m.closed[d.Account] {
 				return true, nil
 			}
 			if !l.room() {
 				return false, nil
 			}
-			in := d.Kind == ledger.DueTransfer && d.At > s.now+m.orphan // stamped by a clock that was ahead
+			in := d.Kind == layout.DueTransfer && d.At > s.now+m.orphan // stamped by a clock that was ahead
 			if !in {
 				var err error
 				if in, err = inHand(s.rows, d); err != nil {
@@ -194,22 +196,22 @@ func (m *Machine) resumed(s *step) error {
 }
 
 // busy tells whether a due row's task for the payout is running.
-func (m *Machine) busy(id ledger.EntityID) bool { return m.working[id].lane != nil }
+func (m *Machine) busy(id layout.EntityID) bool { return m.working[id].lane != nil }
 
 // inHand tells whether a child actor of the previous process may have carried the payout:
 // the payout is sending, accepted in doubt, or held. A held payout is one that has no open
 // row.
-func inHand(rows Rows, d ledger.Due) (bool, error) {
-	if d.Kind == ledger.DueSending || d.Kind == ledger.DueDoubt {
+func inHand(rows Rows, d layout.Due) (bool, error) {
+	if d.Kind == layout.DueSending || d.Kind == layout.DueDoubt {
 		return true, nil
 	}
-	_, accepted, err := rows.Get(ledger.OpenKey(d.Account, ledger.TxID(d.ID)))
+	_, accepted, err := rows.Get(layout.OpenKey(d.Account, pix.TxID(d.ID)))
 	return err == nil && !accepted, err
 }
 
 // Done takes the result of a task. It returns true where the alert AlertUnreachable must be
 // raised, which happens once until the scheme answers again.
-func (m *Machine) Done(t Task, r Result, now ledger.Millis) (alert bool) {
+func (m *Machine) Done(t Task, r Result, now pix.Millis) (alert bool) {
 	if r.closed() && len(m.closed) < m.bounds.Remember {
 		m.closed[t.Account] = true
 	}

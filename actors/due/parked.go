@@ -3,36 +3,37 @@ package due
 import (
 	"container/list"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // parked has the rows whose tasks may start as soon as their account has fewer of them running.
 // Accounts take turns; the rows of one account keep their order.
 type parked struct {
-	ids      map[ledger.EntityID]bool
-	accounts map[ledger.AccountID]*account
+	ids      map[layout.EntityID]bool
+	accounts map[pix.AccountID]*account
 	turns    list.List // of *account: those that have rows
 }
 
 // account is what a lane knows about an account that has tasks running or rows parked.
 type account struct {
-	id      ledger.AccountID
+	id      pix.AccountID
 	running int
 	rows    []waiting
 }
 
 // waiting is a parked row, and how its task starts.
 type waiting struct {
-	due ledger.Due
+	due layout.Due
 	as  started
 }
 
 func newParked() parked {
-	return parked{ids: map[ledger.EntityID]bool{}, accounts: map[ledger.AccountID]*account{}}
+	return parked{ids: map[layout.EntityID]bool{}, accounts: map[pix.AccountID]*account{}}
 }
 
 // of returns what is known about an account.
-func (p *parked) of(id ledger.AccountID) *account {
+func (p *parked) of(id pix.AccountID) *account {
 	a := p.accounts[id]
 	if a == nil {
 		a = &account{id: id}
@@ -70,7 +71,7 @@ func (p *parked) next(share int) (w waiting, ok bool) {
 }
 
 // count counts tasks that start (1) or end (-1).
-func (p *parked) count(id ledger.AccountID, n int) {
+func (p *parked) count(id pix.AccountID, n int) {
 	a := p.of(id)
 	a.running += n
 	p.forget(a)

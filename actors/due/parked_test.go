@@ -5,7 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // TestAccountsShareALane checks that tasks of one account that do not end leave places for
@@ -19,9 +20,9 @@ func TestAccountsShareALane(t *testing.T) {
 			look(t, m, 50, s)
 		}
 		for n := range greedy {
-			s.due(ledger.Millis(100+n), 1, n, ledger.DueDoubt)
+			s.due(pix.Millis(100+n), 1, n, layout.DueDoubt)
 		}
-		s.due(100+greedy, 2, greedy, ledger.DueDoubt)
+		s.due(100+greedy, 2, greedy, layout.DueDoubt)
 		s.sort()
 		tasks := look(t, m, 10_000, s)
 		share := DefaultBounds().Share
@@ -33,9 +34,9 @@ func TestAccountsShareALane(t *testing.T) {
 		}
 		ends(m, s, tasks[share], 10_000)
 		order, running := ids(tasks[:share]), tasks[:share]
-		gone := string(ledger.DueKey(ledger.DueDoubt, 100+greedy/2, 1, txID(greedy/2)))
+		gone := string(layout.DueKey(layout.DueDoubt, 100+greedy/2, 1, txID(greedy/2)))
 		delete(s.rows, gone) // its payout has settled while it waited for its turn
-		for now := ledger.Millis(10_001); len(running) > 0; now++ {
+		for now := pix.Millis(10_001); len(running) > 0; now++ {
 			ends(m, s, running[0], now)
 			next := look(t, m, now, s)
 			order, running = append(order, ids(next)...), append(running[1:], next...)
@@ -61,19 +62,19 @@ func TestLanesAreBounded(t *testing.T) {
 	s, m := newShelf(), newMachine()
 	look(t, m, 50, s)
 	for n := range 300 {
-		s.due(ledger.Millis(100+n), ledger.AccountID(1+n%3), n, ledger.DueDoubt)
-		s.due(ledger.Millis(100+n), ledger.AccountID(1+n%3), 1000+n, ledger.DueQueued)
+		s.due(pix.Millis(100+n), pix.AccountID(1+n%3), n, layout.DueDoubt)
+		s.due(pix.Millis(100+n), pix.AccountID(1+n%3), 1000+n, layout.DueQueued)
 	}
 	s.sort()
-	b, running := DefaultBounds(), map[ledger.DueKind][]Task{}
+	b, running := DefaultBounds(), map[layout.DueKind][]Task{}
 	for _, one := range look(t, m, 10_000, s) {
 		running[one.Kind()] = append(running[one.Kind()], one)
 	}
-	if len(running[ledger.DueDoubt]) != b.AtOnce || len(running[ledger.DueQueued]) != b.AtOnce {
-		t.Fatalf("%d and %d tasks run", len(running[ledger.DueDoubt]), len(running[ledger.DueQueued]))
+	if len(running[layout.DueDoubt]) != b.AtOnce || len(running[layout.DueQueued]) != b.AtOnce {
+		t.Fatalf("%d and %d tasks run", len(running[layout.DueDoubt]), len(running[layout.DueQueued]))
 	}
-	ends(m, s, running[ledger.DueQueued][0], 10_001)
-	if next := look(t, m, 10_001+lookEvery, s); len(next) != 1 || next[0].Kind() != ledger.DueQueued {
+	ends(m, s, running[layout.DueQueued][0], 10_001)
+	if next := look(t, m, 10_001+lookEvery, s); len(next) != 1 || next[0].Kind() != layout.DueQueued {
 		t.Errorf("%d tasks follow one that has ended", len(next))
 	}
 }
@@ -81,15 +82,15 @@ func TestLanesAreBounded(t *testing.T) {
 // TestParkedTakeTurns checks that accounts whose rows wait take turns.
 func TestParkedTakeTurns(t *testing.T) {
 	p := newParked()
-	for n, a := range []ledger.AccountID{1, 1, 1, 2, 3, 3} {
-		p.park(waiting{due: ledger.Due{Account: a, ID: txID(n)}})
+	for n, a := range []pix.AccountID{1, 1, 1, 2, 3, 3} {
+		p.park(waiting{due: layout.Due{Account: a, ID: txID(n)}})
 	}
 	p.count(3, 5)
-	var order []ledger.AccountID
+	var order []pix.AccountID
 	for w, ok := p.next(5); ok; w, ok = p.next(5) {
 		order = append(order, w.due.Account)
 	}
-	if !slices.Equal(order, []ledger.AccountID{1, 2, 1, 1}) || len(p.ids) != 2 {
+	if !slices.Equal(order, []pix.AccountID{1, 2, 1, 1}) || len(p.ids) != 2 {
 		t.Errorf("%v, and %d wait", order, len(p.ids))
 	}
 	p.count(3, -5)
@@ -104,16 +105,16 @@ func TestRetriesShareALane(t *testing.T) {
 	s, m := newShelf(), newMachine()
 	const n = 200
 	for i := range n {
-		s.due(10, 1, i, ledger.DueDoubt)
+		s.due(10, 1, i, layout.DueDoubt)
 		s.accept(1, i)
 	}
-	for now, done := ledger.Millis(100), 0; done < n; now++ {
+	for now, done := pix.Millis(100), 0; done < n; now++ {
 		for _, one := range look(t, m, now, s) {
 			m.Done(one, Result{Open: true}, 100)
 			done++
 		}
 	}
-	s.due(5_000, 2, 900, ledger.DueDoubt)
+	s.due(5_000, 2, 900, layout.DueDoubt)
 	tasks := look(t, m, 5_001, s)
 	share := DefaultBounds().Share
 	of1, of2 := 0, 0
@@ -146,10 +147,10 @@ func TestParkedAreBounded(t *testing.T) {
 	look(t, m, 50, s)
 	const n = 300
 	for i := range n {
-		s.due(ledger.Millis(100+i), 1, i, ledger.DueDoubt)
+		s.due(pix.Millis(100+i), 1, i, layout.DueDoubt)
 	}
 	seen, running := 0, []Task{}
-	for now := ledger.Millis(10_000); now < 100_000 && seen < n; now += lookEvery {
+	for now := pix.Millis(10_000); now < 100_000 && seen < n; now += lookEvery {
 		next := look(t, m, now, s)
 		for _, l := range m.lanes {
 			if len(l.parked.ids) > b.Remember {
@@ -175,7 +176,7 @@ func TestUnreadParkedRowWaits(t *testing.T) {
 	look(t, m, 50, s)
 	share := DefaultBounds().Share
 	for n := range share + 1 {
-		s.due(ledger.Millis(100+n), 1, n, ledger.DueDoubt)
+		s.due(pix.Millis(100+n), 1, n, layout.DueDoubt)
 	}
 	tasks := look(t, m, 10_000, s)
 	ends(m, s, tasks[0], 10_001)
@@ -197,9 +198,9 @@ func TestLookBackKeepsTheShare(t *testing.T) {
 	b.Remember = 1
 	s, m := newShelf(), New(3000, 1<<60, b)
 	look(t, m, 50, s)
-	rows := func(from int, at ledger.Millis) []Task {
+	rows := func(from int, at pix.Millis) []Task {
 		for n := range b.Share {
-			s.due(at, 1, from+n, ledger.DueDoubt)
+			s.due(at, 1, from+n, layout.DueDoubt)
 		}
 		return look(t, m, at, s)
 	}
@@ -210,7 +211,7 @@ func TestLookBackKeepsTheShare(t *testing.T) {
 	if len(running) != b.Share {
 		t.Fatalf("%d tasks run", len(running))
 	}
-	now := ledger.Millis(10_200)
+	now := pix.Millis(10_200)
 	for range 2 * backEvery / lookEvery {
 		if now += lookEvery; len(look(t, m, now, s)) > 0 {
 			t.Fatal("an account has more than its share")
@@ -230,7 +231,7 @@ func TestLookBackKeepsTheShare(t *testing.T) {
 }
 
 // ends ends a task whose payout waits no more.
-func ends(m *Machine, s *shelf, t Task, now ledger.Millis) {
-	delete(s.rows, string(ledger.DueKey(t.due.Kind, t.due.At, t.due.Account, t.due.ID)))
+func ends(m *Machine, s *shelf, t Task, now pix.Millis) {
+	delete(s.rows, string(layout.DueKey(t.due.Kind, t.due.At, t.due.Account, t.due.ID)))
 	m.Done(t, Result{}, now)
 }

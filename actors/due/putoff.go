@@ -3,7 +3,8 @@ package due
 import (
 	"container/heap"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // putOff has the postponed tasks. The field most limits their number; a task that is
@@ -11,17 +12,17 @@ import (
 // hopeless, and are dropped first where there is no room for another task.
 type putOff struct {
 	most     int
-	byID     map[ledger.EntityID]*later
+	byID     map[layout.EntityID]*later
 	hopeful  byInstant
 	hopeless byInstant
 }
 
 // later is a postponed task.
 type later struct {
-	due   ledger.Due
-	at    ledger.Millis // engine time at which the task runs again
-	tries int           // how often the task ran and changed nothing
-	place int           // index of the task in its heap (hopeful or hopeless)
+	due   layout.Due
+	at    pix.Millis // engine time at which the task runs again
+	tries int        // how often the task ran and changed nothing
+	place int        // index of the task in its heap (hopeful or hopeless)
 }
 
 // hopelessAfter is the largest number of tries with which a task is in hopeful. A task that
@@ -29,10 +30,10 @@ type later struct {
 const hopelessAfter = 3
 
 func newPutOff(most int) putOff {
-	return putOff{most: most, byID: map[ledger.EntityID]*later{}}
+	return putOff{most: most, byID: map[layout.EntityID]*later{}}
 }
 
-func (p *putOff) has(id ledger.EntityID) bool { return p.byID[id] != nil }
+func (p *putOff) has(id layout.EntityID) bool { return p.byID[id] != nil }
 
 func (p *putOff) of(l *later) *byInstant {
 	if l.tries > hopelessAfter {
@@ -42,7 +43,7 @@ func (p *putOff) of(l *later) *byInstant {
 }
 
 // add postpones a task until at. The task is dropped where there is no room for it.
-func (p *putOff) add(d ledger.Due, at ledger.Millis, tries int) {
+func (p *putOff) add(d layout.Due, at pix.Millis, tries int) {
 	p.keep(&later{due: d, at: at, tries: tries})
 }
 
@@ -67,7 +68,7 @@ func (p *putOff) remove(l *later) {
 
 // due removes and returns a task whose time has come; nil where there is no such task. A
 // task in hopeless is returned only if spend returns true.
-func (p *putOff) due(now ledger.Millis, spend func() bool) *later {
+func (p *putOff) due(now pix.Millis, spend func() bool) *later {
 	for _, q := range []*byInstant{&p.hopeful, &p.hopeless} {
 		if len(*q) == 0 || (*q)[0].at > now || q == &p.hopeless && !spend() {
 			continue
@@ -80,7 +81,7 @@ func (p *putOff) due(now ledger.Millis, spend func() bool) *later {
 }
 
 // waits tells whether the time of a task in hopeful has come.
-func (p *putOff) waits(now ledger.Millis) bool { return len(p.hopeful) > 0 && p.hopeful[0].at <= now }
+func (p *putOff) waits(now pix.Millis) bool { return len(p.hopeful) > 0 && p.hopeful[0].at <= now }
 
 // byInstant is a heap of postponed tasks, the earliest first.
 type byInstant []*later

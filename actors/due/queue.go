@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // limit is what the machine knows about the payouts that wait for one directory limit: an
@@ -18,10 +19,10 @@ import (
 // one interval (Machine.every) after the last try of the previous round ended, so any interval of
 // that length has no more tries than one round.
 type limit struct {
-	next    ledger.Millis // engine time from which a round may begin
-	credit  int           // number of tries that may still start in this round
+	next    pix.Millis // engine time from which a round may begin
+	credit  int        // number of tries that may still start in this round
 	skipped int
-	flying  map[ledger.EntityID]*queue // the tries that run, each with the queue in which it was started
+	flying  map[layout.EntityID]*queue // the tries that run, each with the queue in which it was started
 
 	queues []*queue // those with payouts, in the order of their rows
 	turns  []*queue // those of which the round has not tried the whole queue, in the order of their turns
@@ -30,11 +31,11 @@ type limit struct {
 
 // queue is one queue of a limit.
 type queue struct {
-	id      ledger.Queue
-	after   ledger.TxID // id of the payout that was tried last; the next try takes the payout after it
-	from    ledger.TxID // value of after when the round began
-	wrapped bool        // the round has reached the end of the queue and gone on at its beginning
-	over    bool        // the round has tried the whole queue
+	id      layout.Queue
+	after   pix.TxID // id of the payout that was tried last; the next try takes the payout after it
+	from    pix.TxID // value of after when the round began
+	wrapped bool     // the round has reached the end of the queue and gone on at its beginning
+	over    bool     // the round has tried the whole queue
 
 	served uint64 // limit.events when a lookup last succeeded, or when the queue was found
 	tried  uint64 // limit.events when a try last started; 0: none has
@@ -43,7 +44,7 @@ type queue struct {
 
 // limitOf returns the limit that payouts in a queue wait for: that of the account, or 0, the
 // institution's.
-func limitOf(q ledger.Queue) ledger.AccountID {
+func limitOf(q layout.Queue) pix.AccountID {
 	if q.Institution() {
 		return 0
 	}
@@ -93,7 +94,7 @@ func (l *limit) begin(probes int) {
 
 // enter lets the round try the whole queue, beginning with the payout after the one that was tried
 // last.
-func (q *queue) enter() { q.from, q.wrapped, q.over = q.after, q.after == ledger.TxID{}, false }
+func (q *queue) enter() { q.from, q.wrapped, q.over = q.after, q.after == pix.TxID{}, false }
 
 // takeTurns starts tries in the queues in turn, as many as the limit's credit.
 func (m *Machine) takeTurns(s *step, l *limit) error {
@@ -112,8 +113,8 @@ func (m *Machine) takeTurns(s *step, l *limit) error {
 // findQueues finds the queues that have at least one payout. It makes one scan for each
 // queue.
 func (m *Machine) findQueues(rows Rows) error {
-	known := map[ledger.Queue]*queue{}
-	limits := make(map[ledger.AccountID]*limit, len(m.limits))
+	known := map[layout.Queue]*queue{}
+	limits := make(map[pix.AccountID]*limit, len(m.limits))
 	for id, l := range m.limits {
 		for _, q := range l.queues {
 			known[q.id] = q
@@ -123,14 +124,14 @@ func (m *Machine) findQueues(rows Rows) error {
 		}
 	}
 	m.order = m.order[:0]
-	err := eachQueue(rows, func(found ledger.Queue) {
+	err := eachQueue(rows, func(found layout.Queue) {
 		q, id := known[found], limitOf(found)
 		if q == nil {
 			q = &queue{id: found}
 		}
 		l := cmp.Or(limits[id], m.limits[id])
 		if l == nil {
-			l = &limit{flying: map[ledger.EntityID]*queue{}}
+			l = &limit{flying: map[layout.EntityID]*queue{}}
 		}
 		limits[id] = l
 		if len(l.queues) == 0 {
@@ -147,15 +148,15 @@ func (m *Machine) findQueues(rows Rows) error {
 }
 
 // eachQueue calls fn for each queue that has a payout, in the order of the rows.
-func eachQueue(rows Rows, fn func(ledger.Queue)) error {
-	for _, r := range ledger.QueueRanges() {
+func eachQueue(rows Rows, fn func(layout.Queue)) error {
+	for _, r := range layout.QueueRanges() {
 		for lo := r[0]; lo != nil; {
 			next := []byte(nil)
 			err := rows.Scan(lo, r[1], func(k, v []byte) (bool, error) {
-				row, err := ledger.DecodeQueued(k, v)
+				row, err := layout.DecodeQueued(k, v)
 				if err == nil {
 					fn(row.Queue)
-					_, next = ledger.QueueOf(row.Queue, ledger.TxID{})
+					_, next = layout.QueueOf(row.Queue, pix.TxID{})
 				}
 				return false, err
 			})
@@ -177,34 +178,34 @@ func (m *Machine) pull(s *step, l *limit, q *queue) error {
 			return err
 		}
 		q.over = q.wrapped
-		q.wrapped, q.after = true, ledger.TxID{}
+		q.wrapped, q.after = true, pix.TxID{}
 	}
 	return nil
 }
 
 // tryNext starts a try of the next payout of a queue; false: the queue has no further one.
 func (m *Machine) tryNext(s *step, l *limit, q *queue) (started bool, err error) {
-	lo, hi := ledger.QueueOf(q.id, q.after)
+	lo, hi := layout.QueueOf(q.id, q.after)
 	err = s.rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		row, err := ledger.DecodeQueued(k, v)
+		row, err := layout.DecodeQueued(k, v)
 		if err != nil {
 			return false, err
 		}
-		if q.wrapped && q.from != (ledger.TxID{}) && string(row.ID[:]) > string(q.from[:]) {
+		if q.wrapped && q.from != (pix.TxID{}) && string(row.ID[:]) > string(q.from[:]) {
 			q.over = true
 			return false, nil
 		}
 		q.after = row.ID
-		if l.flying[ledger.EntityID(row.ID)] != nil || m.closed[row.Account] {
+		if l.flying[layout.EntityID(row.ID)] != nil || m.closed[row.Account] {
 			return true, nil
 		}
-		l.flying[ledger.EntityID(row.ID)] = q
+		l.flying[layout.EntityID(row.ID)] = q
 		m.tries++
 		l.credit--
 		l.events++
 		q.tried = l.events
 		q.flying++
-		s.tasks = append(s.tasks, Task{Account: row.Account, ID: ledger.EntityID(row.ID), Retry: true, Queue: q.id})
+		s.tasks = append(s.tasks, Task{Account: row.Account, ID: layout.EntityID(row.ID), Retry: true, Queue: q.id})
 		started = true
 		return false, nil
 	})
@@ -213,7 +214,7 @@ func (m *Machine) tryNext(s *step, l *limit, q *queue) (started bool, err error)
 
 // endRetry takes the result of a try. The round may try another payout where the lookup
 // succeeded, or where no lookup was made (at most Bounds.Skip times).
-func (m *Machine) endRetry(t Task, r Result, now ledger.Millis) {
+func (m *Machine) endRetry(t Task, r Result, now pix.Millis) {
 	l := m.limits[limitOf(t.Queue)]
 	if l == nil || l.flying[t.ID] == nil {
 		return

@@ -4,7 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // TestShortQueue checks that each round tries every payout of a short queue, and that no
@@ -16,7 +17,7 @@ func TestShortQueue(t *testing.T) {
 		s.queue(earlier, n)
 	}
 	for round := range 3 {
-		now := ledger.Millis(10_000 + 3200*round)
+		now := pix.Millis(10_000 + 3200*round)
 		v := look(t, m, now, s)
 		if got := ids(v); !slices.Equal(got, []int{1, 2, 3}) || !v[0].Retry || v[0].Account != 9 {
 			t.Fatalf("round %d: %v", round, v)
@@ -43,7 +44,7 @@ func TestLongQueue(t *testing.T) {
 	s.queue(own, 5000)
 	seen := map[int]int{}
 	for round := range 4 {
-		now := ledger.Millis(10_000 + 3200*round)
+		now := pix.Millis(10_000 + 3200*round)
 		long := 0
 		for _, one := range look(t, m, now, s) {
 			if one.Queue == earlier {
@@ -54,7 +55,7 @@ func TestLongQueue(t *testing.T) {
 			}
 			m.Done(one, Result{Queued: true}, now)
 		}
-		for k := range ledger.Millis(10) {
+		for k := range pix.Millis(10) {
 			if v := look(t, m, now+k, s); len(v) != 0 {
 				t.Errorf("round %d goes on: %v", round, ids(v))
 			}
@@ -82,7 +83,7 @@ func TestCapacityReturns(t *testing.T) {
 	for len(flying) > 0 && passed < 500 {
 		most = max(most, len(flying))
 		one := flying[0]
-		delete(s.rows, string(ledger.QueueKey(earlier, ledger.TxID(one.ID))))
+		delete(s.rows, string(layout.QueueKey(earlier, pix.TxID(one.ID))))
 		m.Done(one, Result{}, 10_001)
 		passed++
 		flying = append(flying[1:], look(t, m, 10_001, s)...)
@@ -111,7 +112,7 @@ func TestSkippedTriesAreBounded(t *testing.T) {
 		s.queue(own, 1+n)
 	}
 	for round := range 3 {
-		now, tried := ledger.Millis(10_000+3200*round), []int{}
+		now, tried := pix.Millis(10_000+3200*round), []int{}
 		for next := look(t, m, now, s); len(next) > 0; next = look(t, m, now, s) {
 			for _, one := range next {
 				tried = append(tried, ids([]Task{one})...)
@@ -180,11 +181,11 @@ func TestSkipped(t *testing.T) {
 
 // turnsOf runs rounds in which the limit refuses every lookup, and returns for each account how
 // often it was tried, and in which round first.
-func turnsOf(t *testing.T, m *Machine, s *shelf, rounds int) (tries, first map[ledger.AccountID]int) {
+func turnsOf(t *testing.T, m *Machine, s *shelf, rounds int) (tries, first map[pix.AccountID]int) {
 	t.Helper()
-	tries, first = map[ledger.AccountID]int{}, map[ledger.AccountID]int{}
+	tries, first = map[pix.AccountID]int{}, map[pix.AccountID]int{}
 	for round := range rounds {
-		now := ledger.Millis(10_000 + 3200*round)
+		now := pix.Millis(10_000 + 3200*round)
 		tasks := look(t, m, now, s)
 		if len(tasks) > atOnce {
 			t.Fatalf("%d tries in a round", len(tasks))
@@ -227,9 +228,9 @@ func TestJoinsTheRound(t *testing.T) {
 	}
 	flying := look(t, m, 10_000, s)
 	s.queue(shared(2), 5000)
-	for at := ledger.Millis(10_000); at < 11_100; at += 50 {
+	for at := pix.Millis(10_000); at < 11_100; at += 50 {
 		one := flying[0]
-		delete(s.rows, string(ledger.QueueKey(one.Queue, ledger.TxID(one.ID))))
+		delete(s.rows, string(layout.QueueKey(one.Queue, pix.TxID(one.ID))))
 		m.Done(one, Result{}, at)
 		flying = flying[1:]
 		for _, next := range look(t, m, at, s) {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // crowd simulates the accounts and the scheme: each task ends with the result ends after
@@ -13,26 +15,26 @@ type crowd struct {
 	t       *testing.T
 	m       *Machine
 	s       *shelf
-	now     ledger.Millis
-	latency ledger.Millis
-	ends    func(t Task, now ledger.Millis) Result
+	now     pix.Millis
+	latency pix.Millis
+	ends    func(t Task, now pix.Millis) Result
 	flying  []flight // running tasks, in the order in which they end
 	tasks   int
-	seen    map[ledger.EntityID]ledger.Millis // when each payout's first task started
+	seen    map[layout.EntityID]pix.Millis // when each payout's first task started
 }
 
 type flight struct {
 	v  Task
-	at ledger.Millis
+	at pix.Millis
 }
 
-func newCrowd(t *testing.T, b Bounds, latency ledger.Millis, ends func(Task, ledger.Millis) Result) *crowd {
-	return &crowd{t: t, m: New(3000, 1<<60, b), s: newShelf(), now: 1_000_000, latency: latency, ends: ends, seen: map[ledger.EntityID]ledger.Millis{}}
+func newCrowd(t *testing.T, b Bounds, latency pix.Millis, ends func(Task, pix.Millis) Result) *crowd {
+	return &crowd{t: t, m: New(3000, 1<<60, b), s: newShelf(), now: 1_000_000, latency: latency, ends: ends, seen: map[layout.EntityID]pix.Millis{}}
 }
 
 // pass advances the simulated time by long, in steps that end when the next task ends or,
 // if no task does, after lookEvery.
-func (c *crowd) pass(long ledger.Millis) {
+func (c *crowd) pass(long pix.Millis) {
 	for until := c.now + long; c.now < until; {
 		for len(c.flying) > 0 && c.flying[0].at <= c.now {
 			f := c.flying[0]
@@ -55,7 +57,7 @@ func (c *crowd) pass(long ledger.Millis) {
 }
 
 // add adds a due row. The shelf must be sorted before the next scan.
-func (c *crowd) add(kind ledger.DueKind, at ledger.Millis, a ledger.AccountID, n int) ledger.EntityID {
+func (c *crowd) add(kind layout.DueKind, at pix.Millis, a pix.AccountID, n int) layout.EntityID {
 	c.s.due(at, a, n, kind)
 	return txID(n)
 }
@@ -67,7 +69,7 @@ func (c *crowd) add(kind ledger.DueKind, at ledger.Millis, a ledger.AccountID, n
 func TestNothingStarves(t *testing.T) {
 	const futile = 100_000
 	for name, c := range map[string]struct {
-		latency ledger.Millis
+		latency pix.Millis
 		ends    Result
 	}{
 		"a gateway that answers open":           {10, Result{Open: true}},
@@ -78,20 +80,20 @@ func TestNothingStarves(t *testing.T) {
 		for _, remember := range []int{4, DefaultBounds().Remember} {
 			b := DefaultBounds()
 			b.Remember = remember
-			w := newCrowd(t, b, c.latency, func(t Task, _ ledger.Millis) Result {
+			w := newCrowd(t, b, c.latency, func(t Task, _ pix.Millis) Result {
 				if t.Account == 2 {
 					return Result{}
 				}
 				return c.ends
 			})
 			for n := range futile {
-				w.add(ledger.DueDoubt, ledger.Millis(n), 1, n)
+				w.add(layout.DueDoubt, pix.Millis(n), 1, n)
 			}
 			w.s.sort()
 			w.pass(1_000)
 			start := w.now
-			other := w.add(ledger.DueDoubt, w.now, 2, futile+1)
-			expiry := w.add(ledger.DueApproval, w.now, 2, futile+2)
+			other := w.add(layout.DueDoubt, w.now, 2, futile+1)
+			expiry := w.add(layout.DueApproval, w.now, 2, futile+2)
 			w.s.sort()
 			w.pass(60_000)
 			if at, ok := w.seen[other]; !ok || at-start > 60_000 {
@@ -117,25 +119,25 @@ func TestNothingStarves(t *testing.T) {
 // seconds of their due time, even while the scheme does not answer and many tasks wait for
 // the scheme.
 func TestExpiriesNeedNoScheme(t *testing.T) {
-	w := newCrowd(t, DefaultBounds(), 10_000, func(t Task, _ ledger.Millis) Result {
-		if t.due.Kind.Need() == ledger.NeedsScheme {
+	w := newCrowd(t, DefaultBounds(), 10_000, func(t Task, _ pix.Millis) Result {
+		if t.due.Kind.Need() == layout.NeedsScheme {
 			return Result{Unheard: true}
 		}
 		return Result{}
 	})
 	for n := range 20_000 {
-		w.add(ledger.DueTransfer, ledger.Millis(n), 1, n)
+		w.add(layout.DueTransfer, pix.Millis(n), 1, n)
 		w.s.accept(1, n)
 	}
-	var expiries []ledger.EntityID
+	var expiries []layout.EntityID
 	for n := range 10 {
-		expiries = append(expiries, w.add(ledger.DueQueued, w.now+ledger.Millis(n)*20_000, 2, 30_000+n), w.add(ledger.DueApproval, w.now+ledger.Millis(n)*20_000, 2, 40_000+n))
+		expiries = append(expiries, w.add(layout.DueQueued, w.now+pix.Millis(n)*20_000, 2, 30_000+n), w.add(layout.DueApproval, w.now+pix.Millis(n)*20_000, 2, 40_000+n))
 	}
 	w.s.sort()
 	start := w.now
 	w.pass(300_000)
 	for i, id := range expiries {
-		due := start + ledger.Millis(i/2)*20_000
+		due := start + pix.Millis(i/2)*20_000
 		if at, ok := w.seen[id]; !ok || at-due > 10_000 {
 			t.Errorf("due at %d, run at %d (%v)", due-start, at-start, ok)
 		}
@@ -148,15 +150,15 @@ func TestReturns(t *testing.T) {
 	const n = 20_000
 	back := false
 	w := newCrowd(t, DefaultBounds(), 10, nil)
-	w.ends = func(t Task, _ ledger.Millis) Result {
+	w.ends = func(t Task, _ pix.Millis) Result {
 		if !back {
 			return Result{Open: true}
 		}
-		delete(w.s.rows, string(ledger.DueKey(t.due.Kind, t.due.At, t.Account, t.ID)))
+		delete(w.s.rows, string(layout.DueKey(t.due.Kind, t.due.At, t.Account, t.ID)))
 		return Result{}
 	}
 	for i := range n {
-		w.add(ledger.DueDoubt, ledger.Millis(i), 1, i)
+		w.add(layout.DueDoubt, pix.Millis(i), 1, i)
 	}
 	w.s.sort()
 	w.pass(3_600_000)

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestSinglePayoutsHaveTheirTurns checks that accounts with one waiting payout each get as many
@@ -16,20 +18,20 @@ func TestSinglePayoutsHaveTheirTurns(t *testing.T) {
 	const many, single, per, each = 40, 40, 10, 6
 	s, m := newShelf(), newMachine()
 	for i := range many * 100 {
-		s.queue(shared(ledger.AccountID(i%many+1)), 1+i)
+		s.queue(shared(pix.AccountID(i%many+1)), 1+i)
 	}
 	for a := range single {
-		s.queue(shared(ledger.AccountID(many+a+1)), 10_000+a)
+		s.queue(shared(pix.AccountID(many+a+1)), 10_000+a)
 	}
 	s.sort()
-	next, passed := 20_000, map[ledger.AccountID]int{}
+	next, passed := 20_000, map[pix.AccountID]int{}
 	for round := range each * (many + single) / per {
-		now, left := ledger.Millis(10_000+3200*round), per
+		now, left := pix.Millis(10_000+3200*round), per
 		for tasks := look(t, m, now, s); len(tasks) > 0; tasks = look(t, m, now, s) {
 			for _, one := range tasks {
 				if left--; left >= 0 {
 					passed[one.Account]++
-					delete(s.rows, string(ledger.QueueKey(one.Queue, ledger.TxID(one.ID))))
+					delete(s.rows, string(layout.QueueKey(one.Queue, pix.TxID(one.ID))))
 					if one.Account > many {
 						next++
 						s.queue(one.Queue, next)
@@ -40,7 +42,7 @@ func TestSinglePayoutsHaveTheirTurns(t *testing.T) {
 		}
 		s.sort()
 	}
-	for a := range ledger.AccountID(many + single) {
+	for a := range pix.AccountID(many + single) {
 		if n := passed[a+1]; n < each-1 || n > each+1 {
 			t.Errorf("account %d has %d lookups of %d", a+1, n, each)
 		}
@@ -53,8 +55,8 @@ func TestTryThatOutlivesItsQueue(t *testing.T) {
 	s, m := newShelf(), newMachine()
 	s.queue(shared(2), 1)
 	late := look(t, m, 10_000, s)
-	delete(s.rows, string(ledger.QueueKey(late[0].Queue, ledger.TxID(late[0].ID)))) // looked up, and being sent
-	fill := func(a ledger.AccountID, from int, now ledger.Millis) {
+	delete(s.rows, string(layout.QueueKey(late[0].Queue, pix.TxID(late[0].ID)))) // looked up, and being sent
+	fill := func(a pix.AccountID, from int, now pix.Millis) {
 		for i := range 400 {
 			s.queue(shared(a), from+i)
 		}
@@ -94,9 +96,9 @@ func TestQueueThatComesBack(t *testing.T) {
 	for i := range 200 {
 		s.queue(shared(1), 1+i)
 	}
-	passed, waits := map[ledger.AccountID]int{}, false
+	passed, waits := map[pix.AccountID]int{}, false
 	for round := range 60 {
-		if now := ledger.Millis(8_500 + 3200*round); !waits {
+		if now := pix.Millis(8_500 + 3200*round); !waits {
 			for _, one := range look(t, m, now, s) { // account 2 has none
 				m.Done(one, Result{Queued: true}, now)
 			}
@@ -117,12 +119,12 @@ func TestQueueThatComesBack(t *testing.T) {
 func TestSlowSubmit(t *testing.T) {
 	s, m := newShelf(), newMachine()
 	for i := range 400 {
-		s.queue(shared(ledger.AccountID(i%2+1)), 1+i)
+		s.queue(shared(pix.AccountID(i%2+1)), 1+i)
 	}
 	s.sort()
-	passed, sent := map[ledger.AccountID]int{}, Task{}
+	passed, sent := map[pix.AccountID]int{}, Task{}
 	for round := range 8 {
-		now := ledger.Millis(10_000 + 3200*round)
+		now := pix.Millis(10_000 + 3200*round)
 		for i, one := range look(t, m, now, s) {
 			switch {
 			case i > 0:
@@ -134,7 +136,7 @@ func TestSlowSubmit(t *testing.T) {
 				m.Done(one, Result{}, now)
 			}
 			passed[one.Account]++
-			delete(s.rows, string(ledger.QueueKey(one.Queue, ledger.TxID(one.ID))))
+			delete(s.rows, string(layout.QueueKey(one.Queue, pix.TxID(one.ID))))
 		}
 		for _, one := range look(t, m, now, s) {
 			m.Done(one, Result{Queued: true}, now)
@@ -182,7 +184,7 @@ func TestWhatServes(t *testing.T) {
 func TestQuarantinedQueue(t *testing.T) {
 	s, m := newShelf(), newMachine()
 	for i := range 10 {
-		s.queue(shared(ledger.AccountID(i%2+1)), 1+i)
+		s.queue(shared(pix.AccountID(i%2+1)), 1+i)
 	}
 	s.sort()
 	for _, one := range look(t, m, 10_000, s) {
@@ -209,10 +211,10 @@ func TestFigures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShelf()
 		for i := range 3 {
-			s.queue(shared(ledger.AccountID(i+1)), 1+i)
+			s.queue(shared(pix.AccountID(i+1)), 1+i)
 		}
 		s.sort()
-		sc := NewScanner(newMachine(), s, func() ledger.Reading { return reading(10_000) }, nil, slog.New(slog.DiscardHandler))
+		sc := NewScanner(newMachine(), s, func() pix.Reading { return reading(10_000) }, nil, slog.New(slog.DiscardHandler))
 		if got := sc.Figures(); got != (Figures{}) {
 			t.Errorf("before the first step %+v", got)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
 )
 
@@ -33,15 +34,15 @@ func BenchmarkPage(b *testing.B) {
 	h, _ := measured(b)
 	lists := []struct {
 		name string
-		read func(p ledger.Page) ([]*ledger.Transaction, error)
+		read func(p layout.Page) ([]*ledger.Transaction, error)
 	}{
-		{"statement", func(p ledger.Page) ([]*ledger.Transaction, error) { return h.Statement(1, ledger.Filter{}, p) }},
-		{"transactions", func(p ledger.Page) ([]*ledger.Transaction, error) {
-			return h.Transactions(1, "", ledger.Filter{}, p)
+		{"statement", func(p layout.Page) ([]*ledger.Transaction, error) { return h.Statement(1, layout.Filter{}, p) }},
+		{"transactions", func(p layout.Page) ([]*ledger.Transaction, error) {
+			return h.Transactions(1, "", layout.Filter{}, p)
 		}},
 	}
 	for _, l := range lists {
-		for _, p := range []ledger.Page{{Number: 1, Size: 20}, {Number: 1, Size: 100}, {Number: 9, Size: 100}} {
+		for _, p := range []layout.Page{{Number: 1, Size: 20}, {Number: 1, Size: 100}, {Number: 9, Size: 100}} {
 			b.Run(fmt.Sprintf("list=%s/page=%d/size=%d", l.name, p.Number, p.Size), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
@@ -59,7 +60,7 @@ func BenchmarkFilter(b *testing.B) {
 	h, _ := measured(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		all, err := h.Transactions(1, "", ledger.Filter{Direction: ledger.FilterOutbound}, ledger.Page{Number: 1, Size: 20})
+		all, err := h.Transactions(1, "", layout.Filter{Direction: layout.FilterOutbound}, layout.Page{Number: 1, Size: 20})
 		if err != nil || len(all) > 0 {
 			b.Fatal(len(all), err)
 		}

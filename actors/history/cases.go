@@ -3,13 +3,15 @@ package history
 import (
 	"fmt"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
 // Case finds an account's special-return case by its id; nil where this account has no such
 // case. What the money covers of it is as of now.
-func (h *History) Case(a ledger.AccountID, id string) (k *ledger.Case, err error) {
+func (h *History) Case(a pix.AccountID, id string) (k *ledger.Case, err error) {
 	err = h.look(a, func(v View) error {
 		row, ok, err := caseRow(v, id)
 		if err != nil || !ok || row.Account != a {
@@ -44,7 +46,7 @@ func (h *History) AnyCase(id string) (found *ledger.OwnedCase, err error) {
 // Cases returns one page of an account's special-return cases, the newest first. page counts
 // from 1. If status is not 0, only cases in that status count; ledger.ErrTooLong: finding them
 // takes too long.
-func (h *History) Cases(a ledger.AccountID, status ledger.CaseStatus, page, perPage int) (all []*ledger.Case, err error) {
+func (h *History) Cases(a pix.AccountID, status pix.CaseStatus, page, perPage int) (all []*ledger.Case, err error) {
 	read := func(limit *scanLimit) error {
 		return h.look(a, func(v View) error {
 			ordinals, err := pageOfCases(v, a, status, page, perPage, limit)
@@ -67,17 +69,17 @@ func (h *History) Cases(a ledger.AccountID, status ledger.CaseStatus, page, perP
 }
 
 // pageOfCases returns the ordinals of the cases on a page.
-func pageOfCases(v View, a ledger.AccountID, status ledger.CaseStatus, page, perPage int, limit *scanLimit) (ordinals []uint64, err error) {
-	lo, hi := ledger.CasesOf(a)
+func pageOfCases(v View, a pix.AccountID, status pix.CaseStatus, page, perPage int, limit *scanLimit) (ordinals []uint64, err error) {
+	lo, hi := layout.CasesOf(a)
 	skip := uint64(page-1) * uint64(perPage)
 	if skip/uint64(perPage) != uint64(page-1) {
 		return nil, nil // the page lies beyond every list
 	}
 	if status == 0 { // ordinals have no gaps, so the page's first case is found by counting
 		err := v.ScanBack(lo, hi, func(k, _ []byte) (bool, error) {
-			newest, err := ledger.CaseOrdinal(k)
+			newest, err := layout.CaseOrdinal(k)
 			if skip = min(skip, newest); err == nil {
-				hi = ledger.CaseKey(a, newest-skip+1)
+				hi = layout.CaseKey(a, newest-skip+1)
 			}
 			return false, err
 		})
@@ -90,7 +92,7 @@ func pageOfCases(v View, a ledger.AccountID, status ledger.CaseStatus, page, per
 		if err := limit.over(); err != nil {
 			return false, err
 		}
-		row, err := ledger.DecodeCaseRow(b)
+		row, err := layout.DecodeCaseRow(b)
 		if err != nil || status != 0 && row.Status != status {
 			return err == nil, err
 		}
@@ -98,7 +100,7 @@ func pageOfCases(v View, a ledger.AccountID, status ledger.CaseStatus, page, per
 			skip--
 			return true, nil
 		}
-		ordinal, err := ledger.CaseOrdinal(k)
+		ordinal, err := layout.CaseOrdinal(k)
 		ordinals = append(ordinals, ordinal)
 		return err == nil && len(ordinals) < perPage, err
 	})
@@ -109,11 +111,11 @@ func pageOfCases(v View, a ledger.AccountID, status ledger.CaseStatus, page, per
 // 0, it lists only cases in that status. The list begins after the key after, which an earlier
 // call returned as next; next is nil at the end. One call lists at most limit cases and reads
 // at most tried rows.
-func (h *History) AllCases(status ledger.CaseStatus, after []byte, limit int) (all []ledger.OwnedCase, next []byte, err error) {
+func (h *History) AllCases(status pix.CaseStatus, after []byte, limit int) (all []ledger.OwnedCase, next []byte, err error) {
 	err = h.look(0, func(v View) error {
-		lo, hi := ledger.AllCases()
+		lo, hi := layout.AllCases()
 		all, next, err = page(v, lo, hi, after, limit, func(_, b []byte) (o ledger.OwnedCase, wanted bool, err error) {
-			row, err := ledger.DecodeCaseIDRow(b)
+			row, err := layout.DecodeCaseIDRow(b)
 			if err != nil || status != 0 && row.Status != status {
 				return o, false, err
 			}
@@ -124,7 +126,7 @@ func (h *History) AllCases(status ledger.CaseStatus, after []byte, limit int) (a
 		if err != nil {
 			return err
 		}
-		of := map[ledger.AccountID][]*ledger.Case{}
+		of := map[pix.AccountID][]*ledger.Case{}
 		for _, o := range all {
 			of[o.Account] = append(of[o.Account], o.Case)
 		}
@@ -141,20 +143,20 @@ func (h *History) AllCases(status ledger.CaseStatus, after []byte, limit int) (a
 	return all, next, nil
 }
 
-func caseRow(v View, id string) (ledger.CaseIDRow, bool, error) {
-	parsed, ok := ledger.ParseCaseID(id)
+func caseRow(v View, id string) (layout.CaseIDRow, bool, error) {
+	parsed, ok := pix.ParseCaseID(id)
 	if !ok {
-		return ledger.CaseIDRow{}, false, nil
+		return layout.CaseIDRow{}, false, nil
 	}
-	b, ok, err := v.Get(ledger.CaseIDKey(parsed))
+	b, ok, err := v.Get(layout.CaseIDKey(parsed))
 	if err != nil || !ok {
-		return ledger.CaseIDRow{}, false, err
+		return layout.CaseIDRow{}, false, err
 	}
-	row, err := ledger.DecodeCaseIDRow(b)
+	row, err := layout.DecodeCaseIDRow(b)
 	return row, err == nil, err
 }
 
-func (h *History) caseAt(v View, a ledger.AccountID, ordinal uint64) (*ledger.Case, error) {
+func (h *History) caseAt(v View, a pix.AccountID, ordinal uint64) (*ledger.Case, error) {
 	all, err := h.casesAt(v, a, []uint64{ordinal})
 	if err != nil {
 		return nil, err
@@ -164,7 +166,7 @@ func (h *History) caseAt(v View, a ledger.AccountID, ordinal uint64) (*ledger.Ca
 
 // casesAt reads cases by their ordinals, and works out what the account's money covers of
 // each now.
-func (h *History) casesAt(v View, a ledger.AccountID, ordinals []uint64) ([]*ledger.Case, error) {
+func (h *History) casesAt(v View, a pix.AccountID, ordinals []uint64) ([]*ledger.Case, error) {
 	all := make([]*ledger.Case, 0, len(ordinals))
 	for _, ordinal := range ordinals {
 		k, err := h.caseRecord(v, a, ordinal)
@@ -176,15 +178,15 @@ func (h *History) casesAt(v View, a ledger.AccountID, ordinals []uint64) ([]*led
 	return all, h.cover(v, a, all)
 }
 
-func (h *History) caseRecord(v View, a ledger.AccountID, ordinal uint64) (*ledger.Case, error) {
-	b, ok, err := v.Get(ledger.CaseKey(a, ordinal))
+func (h *History) caseRecord(v View, a pix.AccountID, ordinal uint64) (*ledger.Case, error) {
+	b, ok, err := v.Get(layout.CaseKey(a, ordinal))
 	if err == nil && !ok {
 		err = fmt.Errorf("case %d of %v has no row", ordinal, a)
 	}
 	if err != nil {
 		return nil, err
 	}
-	row, err := ledger.DecodeCaseRow(b)
+	row, err := layout.DecodeCaseRow(b)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +203,7 @@ func (h *History) caseRecord(v View, a ledger.AccountID, ordinal uint64) (*ledge
 // cover sets what the account's money covers of each of its given cases: the oldest case of
 // the account is covered first, each from what is left. It reads other cases only where there
 // is too little money for all of them.
-func (h *History) cover(v View, a ledger.AccountID, cases []*ledger.Case) error {
+func (h *History) cover(v View, a pix.AccountID, cases []*ledger.Case) error {
 	held := map[uint64]*ledger.Case{}
 	for _, k := range cases {
 		if k.Covered = 0; k.Held > 0 {
@@ -227,12 +229,12 @@ func (h *History) cover(v View, a ledger.AccountID, cases []*ledger.Case) error 
 		return nil
 	}
 	missing := len(held)
-	lo, hi := ledger.HoldingsOf(a)
+	lo, hi := layout.HoldingsOf(a)
 	return v.Scan(lo, hi, func(key, b []byte) (bool, error) {
 		if left <= 0 || missing == 0 {
 			return false, nil
 		}
-		row, err := ledger.DecodeHolding(key, b)
+		row, err := layout.DecodeHolding(key, b)
 		if err != nil {
 			return false, err
 		}

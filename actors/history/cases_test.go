@@ -7,26 +7,28 @@ import (
 	"strings"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
 // received makes a received payment.
-func (b *book) received(id ledger.AccountID, e2e string, amount ledger.Amount) *ledger.Transaction {
+func (b *book) received(id pix.AccountID, e2e string, amount pix.Amount) *ledger.Transaction {
 	b.t.Helper()
 	return b.do(id, ledger.ReceivePayment{EndToEnd: e2e, Amount: amount})
 }
 
 // opened opens a case about a payment that nothing was refunded of.
-func (b *book) opened(id ledger.AccountID, p *ledger.Transaction, infraction string, amount ledger.Amount) *ledger.Case {
+func (b *book) opened(id pix.AccountID, p *ledger.Transaction, infraction string, amount pix.Amount) *ledger.Case {
 	b.t.Helper()
 	return b.decide(id, ledger.OpenCase{Infraction: infraction, EndToEnd: p.EndToEnd, Amount: amount, Situation: "SCAM"}).Case
 }
 
 // closed closes a case for the merchant.
-func (b *book) closed(id ledger.AccountID, k *ledger.Case) {
+func (b *book) closed(id pix.AccountID, k *ledger.Case) {
 	b.t.Helper()
-	b.decide(id, ledger.CloseCase{ID: k.ID, Result: ledger.Disagreed})
+	b.decide(id, ledger.CloseCase{ID: k.ID, Result: pix.Disagreed})
 }
 
 func payment(n int) string { return fmt.Sprintf("E60701190202603011200%011d", n) }
@@ -74,8 +76,8 @@ func TestCases(t *testing.T) {
 	h := New(b.store)
 	open := slices.DeleteFunc(downFrom(25, 25), func(n uint64) bool { return n%5 == 1 })
 	for _, v := range []struct {
-		account       ledger.AccountID
-		status        ledger.CaseStatus
+		account       pix.AccountID
+		status        pix.CaseStatus
 		page, perPage int
 		want          []uint64
 	}{
@@ -89,18 +91,18 @@ func TestCases(t *testing.T) {
 		{1, 0, math.MaxInt64, 100, nil},
 		{1, 0, math.MaxInt64/100 + 2, 100, nil},
 		{1, 0, 1<<62 + 1, 100, nil},
-		{1, ledger.CaseOpen, 1, 8, open[:8]},
-		{1, ledger.CaseOpen, 2, 8, open[8:16]},
-		{1, ledger.CaseOpen, 3, 8, open[16:]},
-		{1, ledger.CaseOpen, 4, 8, nil},
-		{1, ledger.CaseClosed, 1, 100, []uint64{21, 16, 11, 6, 1}},
-		{1, ledger.CaseClosed, 2, 2, []uint64{11, 6}},
-		{1, ledger.CaseClosed, math.MaxInt64, 100, nil},
-		{1, ledger.CaseCancelled, 1, 9, nil},
-		{1, ledger.CaseDefended, 1, 9, nil},
+		{1, pix.CaseOpen, 1, 8, open[:8]},
+		{1, pix.CaseOpen, 2, 8, open[8:16]},
+		{1, pix.CaseOpen, 3, 8, open[16:]},
+		{1, pix.CaseOpen, 4, 8, nil},
+		{1, pix.CaseClosed, 1, 100, []uint64{21, 16, 11, 6, 1}},
+		{1, pix.CaseClosed, 2, 2, []uint64{11, 6}},
+		{1, pix.CaseClosed, math.MaxInt64, 100, nil},
+		{1, pix.CaseCancelled, 1, 9, nil},
+		{1, pix.CaseDefended, 1, 9, nil},
 		{2, 0, 1, 2, []uint64{3, 2}},
 		{2, 0, 2, 2, []uint64{1}},
-		{2, ledger.CaseClosed, 1, 9, nil},
+		{2, pix.CaseClosed, 1, 9, nil},
 		{9, 0, 1, 9, nil},
 	} {
 		got, err := h.Cases(v.account, v.status, v.page, v.perPage)
@@ -115,13 +117,13 @@ func TestCases(t *testing.T) {
 func TestCase(t *testing.T) {
 	b, first, second := caseBook(t)
 	h := New(b.store)
-	if k, err := h.Case(1, first[5].ID.String()); err != nil || k == nil || k.ID != first[5].ID || k.Status != ledger.CaseClosed {
+	if k, err := h.Case(1, first[5].ID.String()); err != nil || k == nil || k.ID != first[5].ID || k.Status != pix.CaseClosed {
 		t.Errorf("%+v %v", k, err)
 	}
 	other := first[0].ID
 	other[15] ^= 1
 	for _, v := range []struct {
-		account ledger.AccountID
+		account pix.AccountID
 		id      string
 		there   bool
 	}{
@@ -141,7 +143,7 @@ func TestCase(t *testing.T) {
 			t.Errorf("%v %q: %+v %v", v.account, v.id, k, err)
 		}
 	}
-	for id, want := range map[string]ledger.AccountID{first[1].ID.String(): 1, second[2].ID.String(): 2, other.String(): 0, "nonsense": 0} {
+	for id, want := range map[string]pix.AccountID{first[1].ID.String(): 1, second[2].ID.String(): 2, other.String(): 0, "nonsense": 0} {
 		o, err := h.AnyCase(id)
 		if err != nil || (o != nil) != (want != 0) || o != nil && (o.Account != want || o.Case.ID.String() != id) {
 			t.Errorf("%s: %+v %v", id, o, err)
@@ -162,7 +164,7 @@ func TestAllCases(t *testing.T) {
 		}
 	}
 	closed := []string{"1 1", "1 6", "1 11", "1 16", "1 21"}
-	for status, want := range map[ledger.CaseStatus][]string{0: want, ledger.CaseClosed: closed, ledger.CaseCancelled: nil} {
+	for status, want := range map[pix.CaseStatus][]string{0: want, pix.CaseClosed: closed, pix.CaseCancelled: nil} {
 		for _, limit := range []int{1, 2, 5, 27, 28, 29} {
 			var got []string
 			var after []byte
@@ -188,13 +190,13 @@ func TestAllCases(t *testing.T) {
 // TestCover checks what an account's money covers of its cases: all of them where there is
 // enough, else the oldest first, whatever the list that shows them.
 func TestCover(t *testing.T) {
-	for balance, want := range map[ledger.Amount][]ledger.Amount{
+	for balance, want := range map[pix.Amount][]pix.Amount{
 		100: {30, 40, 0, 30}, 101: {30, 40, 0, 30}, 99: {30, 40, 0, 29}, 71: {30, 40, 0, 1}, 70: {30, 40, 0, 0}, 69: {30, 39, 0, 0}, 30: {30, 0, 0, 0}, 29: {29, 0, 0, 0}, 1: {1, 0, 0, 0}, 0: {0, 0, 0, 0}, -5: {0, 0, 0, 0},
 	} {
 		b := newBook(t)
-		b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 1000})
+		b.do(1, ledger.Credit{Kind: pix.TxTED, Amount: 1000})
 		var all []*ledger.Case
-		for n, amount := range []ledger.Amount{30, 40, 50, 30} {
+		for n, amount := range []pix.Amount{30, 40, 50, 30} {
 			p := b.received(1, payment(n), amount)
 			all = append(all, b.opened(1, p, fmt.Sprint("inf-", n), amount))
 			if n == 2 {
@@ -211,7 +213,7 @@ func TestCover(t *testing.T) {
 		for n, k := range all {
 			one, err := h.Case(1, k.ID.String())
 			anyone, err2 := h.AnyCase(k.ID.String())
-			lists, _, err3 := h.AllCases(0, ledger.CaseIDKey(k.ID), 1)
+			lists, _, err3 := h.AllCases(0, layout.CaseIDKey(k.ID), 1)
 			if err != nil || err2 != nil || err3 != nil {
 				t.Fatal(err, err2, err3)
 			}
@@ -222,7 +224,7 @@ func TestCover(t *testing.T) {
 				t.Errorf("of %d, case %d in the list of all: %d, want %d", balance, n+1, lists[0].Case.Covered, want[n+1])
 			}
 		}
-		if some, err := h.Cases(1, ledger.CaseOpen, 1, 1); err != nil || some[0].Covered != want[3] {
+		if some, err := h.Cases(1, pix.CaseOpen, 1, 1); err != nil || some[0].Covered != want[3] {
 			t.Errorf("of %d, the newest alone: %+v %v", balance, some, err)
 		}
 	}
@@ -230,14 +232,14 @@ func TestCover(t *testing.T) {
 
 // spend takes money out of the account until balance minus holds is left, with a payout that
 // was voided and settles late, which may take it below zero.
-func (b *book) spend(id ledger.AccountID, left ledger.Amount) {
+func (b *book) spend(id pix.AccountID, left pix.Amount) {
 	b.t.Helper()
 	totals := b.accounts[id].Totals
 	amount := totals.Balance - totals.Held - left
-	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@b.com")
+	key, _ := pix.ParseKey(pix.KeyEmail, "a@b.com")
 	free := totals.Available()
 	part := min(free, amount)
-	pay := func(amount ledger.Amount, e2e string) *ledger.Transaction {
+	pay := func(amount pix.Amount, e2e string) *ledger.Transaction {
 		held := b.do(id, ledger.RequestPayout{Amount: amount, Key: key, EndToEnd: e2e})
 		return b.do(id, ledger.ResolveTransfer{ID: held.ID, EndToEnd: e2e, Result: ledger.TransferIsAccepted})
 	}
@@ -260,30 +262,30 @@ func (b *book) spend(id ledger.AccountID, left ledger.Amount) {
 func TestDamagedCases(t *testing.T) {
 	for want, op := range map[string]func(k *ledger.Case) wal.Op{
 		"case id row of 3 bytes": func(k *ledger.Case) wal.Op {
-			return wal.Op{Kind: wal.OpSet, Key: ledger.CaseIDKey(k.ID), Value: []byte("abc")}
+			return wal.Op{Kind: wal.OpSet, Key: layout.CaseIDKey(k.ID), Value: []byte("abc")}
 		},
 		"case row of 2 bytes": func(k *ledger.Case) wal.Op {
-			return wal.Op{Kind: wal.OpSet, Key: ledger.CaseKey(1, k.Ordinal), Value: []byte("ab")}
+			return wal.Op{Kind: wal.OpSet, Key: layout.CaseKey(1, k.Ordinal), Value: []byte("ab")}
 		},
 		"case 1 of acc_aaaaaaaaaaaac has no row": func(k *ledger.Case) wal.Op {
-			return wal.Op{Kind: wal.OpDelete, Key: ledger.CaseKey(1, k.Ordinal)}
+			return wal.Op{Kind: wal.OpDelete, Key: layout.CaseKey(1, k.Ordinal)}
 		},
 		"is missing": func(k *ledger.Case) wal.Op {
-			return wal.Op{Kind: wal.OpSet, Key: ledger.CaseKey(1, k.Ordinal), Value: []byte{0, 0, 0, 0, 0, 0, 0, 99, 1}}
+			return wal.Op{Kind: wal.OpSet, Key: layout.CaseKey(1, k.Ordinal), Value: []byte{0, 0, 0, 0, 0, 0, 0, 99, 1}}
 		},
 		"leads to a record about something else": func(k *ledger.Case) wal.Op {
-			return wal.Op{Kind: wal.OpSet, Key: ledger.CaseKey(1, k.Ordinal), Value: []byte{0, 0, 0, 0, 0, 0, 0, 2, 1}}
+			return wal.Op{Kind: wal.OpSet, Key: layout.CaseKey(1, k.Ordinal), Value: []byte{0, 0, 0, 0, 0, 0, 0, 2, 1}}
 		},
 		"case 1 of acc_aaaaaaaaaaaac leads to a record about something else": func(k *ledger.Case) wal.Op {
-			return wal.Op{Kind: wal.OpSet, Key: ledger.CaseKey(1, k.Ordinal), Value: []byte{0, 0, 0, 0, 0, 0, 0, 5, 1}} // of case 2
+			return wal.Op{Kind: wal.OpSet, Key: layout.CaseKey(1, k.Ordinal), Value: []byte{0, 0, 0, 0, 0, 0, 0, 5, 1}} // of case 2
 		},
 		"holding row of 1 bytes": func(k *ledger.Case) wal.Op {
-			return wal.Op{Kind: wal.OpSet, Key: ledger.HoldingKey(1, k.Ordinal), Value: []byte("a")}
+			return wal.Op{Kind: wal.OpSet, Key: layout.HoldingKey(1, k.Ordinal), Value: []byte("a")}
 		},
 	} {
 		b := newBook(t)
 		p := b.received(1, payment(1), 10) // the account's second record
-		b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 100})
+		b.do(1, ledger.Credit{Kind: pix.TxTED, Amount: 100})
 		k := b.opened(1, p, "inf-1", 10)
 		if other := b.opened(1, p, "inf-2", 0); b.accounts[1].Seq != 5 || other.Ordinal != 2 {
 			t.Fatalf("case 2 is in record %d", b.accounts[1].Seq)

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"pixd/actors/fair"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -37,7 +39,7 @@ func (s store) Look(stream wal.Stream, read func(View) error) error {
 // History answers lookups.
 type History struct {
 	journal  Journal
-	scans    *fair.Pool[ledger.AccountID] // places of reads that look at many rows
+	scans    *fair.Pool[pix.AccountID] // places of reads that look at many rows
 	scanTime time.Duration
 	many     int // see manyInFlight
 	known    known
@@ -48,13 +50,13 @@ func New(s *wal.Store) *History { return Over(store{s}) }
 
 // Over makes a History over any journal.
 func Over(j Journal) *History {
-	scans := fair.New[ledger.AccountID](fair.Bounds{Places: scansAtOnce, Share: scanShare, Queue: scanQueue})
+	scans := fair.New[pix.AccountID](fair.Bounds{Places: scansAtOnce, Share: scanShare, Queue: scanQueue})
 	return &History{journal: j, scans: scans, scanTime: scanTime, many: manyInFlight}
 }
 
 // Transaction finds an account's transaction by its id or its transaction_id; nil where
 // this account has no such transaction.
-func (h *History) Transaction(a ledger.AccountID, id string) (*ledger.Transaction, error) {
+func (h *History) Transaction(a pix.AccountID, id string) (*ledger.Transaction, error) {
 	var t *ledger.Transaction
 	err := h.look(a, func(v View) error {
 		row, ok, err := h.find(v, id)
@@ -72,26 +74,26 @@ func (h *History) Transaction(a ledger.AccountID, id string) (*ledger.Transactio
 
 // look runs one read over one view of the store; see wal.Store.Look. a is the account whose
 // rows are read; 0 for lookups of operators, which read rows of any account.
-func (h *History) look(a ledger.AccountID, read func(View) error) error {
+func (h *History) look(a pix.AccountID, read func(View) error) error {
 	if err := h.journal.Look(wal.Stream(a), read); err != nil {
 		return fmt.Errorf("history: %w", err)
 	}
 	return nil
 }
 
-func (h *History) find(v View, id string) (ledger.IDRow, bool, error) {
-	full, isUUID := ledger.ParseTxID(id)
+func (h *History) find(v View, id string) (layout.IDRow, bool, error) {
+	full, isUUID := pix.ParseTxID(id)
 	short, isPublic := full.Short(), false
 	if !isUUID {
-		if short, isPublic = ledger.ParsePublic(id); !isPublic {
-			return ledger.IDRow{}, false, nil
+		if short, isPublic = pix.ParsePublic(id); !isPublic {
+			return layout.IDRow{}, false, nil
 		}
 	}
-	value, ok, err := v.Get(ledger.IDKey(short))
+	value, ok, err := v.Get(layout.IDKey(short))
 	if err != nil || !ok {
-		return ledger.IDRow{}, false, err
+		return layout.IDRow{}, false, err
 	}
-	row, err := ledger.DecodeIDRow(value)
+	row, err := layout.DecodeIDRow(value)
 	if err != nil {
 		return row, false, err
 	}
@@ -102,19 +104,19 @@ func (h *History) find(v View, id string) (ledger.IDRow, bool, error) {
 }
 
 // itemRow reads the row of an item, which must exist.
-func itemRow(v View, a ledger.AccountID, ordinal uint64) (ledger.ItemRow, error) {
-	value, ok, err := v.Get(ledger.ItemKey(a, ordinal))
+func itemRow(v View, a pix.AccountID, ordinal uint64) (layout.ItemRow, error) {
+	value, ok, err := v.Get(layout.ItemKey(a, ordinal))
 	if err == nil && !ok {
 		err = fmt.Errorf("item %d of %v has no row", ordinal, a)
 	}
 	if err != nil {
-		return ledger.ItemRow{}, err
+		return layout.ItemRow{}, err
 	}
-	return ledger.DecodeItemRow(value)
+	return layout.DecodeItemRow(value)
 }
 
 // item reads a transaction in the state of its newest record.
-func (h *History) item(v View, row ledger.IDRow) (*ledger.Transaction, error) {
+func (h *History) item(v View, row layout.IDRow) (*ledger.Transaction, error) {
 	at, err := itemRow(v, row.Account, row.Ordinal)
 	if err != nil {
 		return nil, err
@@ -125,7 +127,7 @@ func (h *History) item(v View, row ledger.IDRow) (*ledger.Transaction, error) {
 // Record reads one record of an account; a missing record is an error.
 func Record(j interface {
 	Record(stream wal.Stream, seq uint64) (wal.Record, bool, error)
-}, a ledger.AccountID, seq uint64,
+}, a pix.AccountID, seq uint64,
 ) (*ledger.Record, error) {
 	w, ok, err := j.Record(wal.Stream(a), seq)
 	if err != nil {
@@ -139,6 +141,6 @@ func Record(j interface {
 
 // Decode decodes a record of an account's stream.
 func Decode(w *wal.Record) (*ledger.Record, error) {
-	r := &ledger.Record{Account: ledger.AccountID(w.Stream), Seq: w.Seq, Time: ledger.Millis(w.Time), Kind: ledger.RecordKind(w.Kind)}
+	r := &ledger.Record{Account: pix.AccountID(w.Stream), Seq: w.Seq, Time: pix.Millis(w.Time), Kind: ledger.RecordKind(w.Kind)}
 	return r, r.Decode(w.Body)
 }

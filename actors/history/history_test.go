@@ -7,8 +7,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
 	"pixd/actors/ledger/ledgertest"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -16,14 +18,14 @@ import (
 type book struct {
 	t        testing.TB
 	store    *wal.Store
-	accounts map[ledger.AccountID]*ledger.Account
-	records  map[ledger.AccountID][]*ledger.Record
-	sums     map[ledger.AccountID]uint64
+	accounts map[pix.AccountID]*ledger.Account
+	records  map[pix.AccountID][]*ledger.Record
+	sums     map[pix.AccountID]uint64
 	n        byte
-	now      ledger.Millis
+	now      pix.Millis
 }
 
-const noon = ledger.Millis(1772366400000)
+const noon = pix.Millis(1772366400000)
 
 // terms are the service's terms in these tests, in which no payout expires or is voided.
 var terms = ledger.Terms{OwnISPB: "99999004", OrphanAfter: 1000, QueueTTL: 2000, ApprovalTTL: 3000}
@@ -38,8 +40,8 @@ func newBook(t testing.TB) *book {
 			t.Error(err)
 		}
 	})
-	b := &book{now: noon, t: t, store: s, accounts: map[ledger.AccountID]*ledger.Account{}, records: map[ledger.AccountID][]*ledger.Record{}, sums: map[ledger.AccountID]uint64{}}
-	for id := ledger.AccountID(1); id <= 2; id++ {
+	b := &book{now: noon, t: t, store: s, accounts: map[pix.AccountID]*ledger.Account{}, records: map[pix.AccountID][]*ledger.Record{}, sums: map[pix.AccountID]uint64{}}
+	for id := pix.AccountID(1); id <= 2; id++ {
 		b.accounts[id] = &ledger.Account{ID: id}
 		b.do(id, ledger.OpenAccount{Settings: ledger.DefaultSettings()})
 	}
@@ -47,21 +49,21 @@ func newBook(t testing.TB) *book {
 }
 
 // do carries out a command for an account, and journals its records and rows.
-func (b *book) do(id ledger.AccountID, c ledger.Command) *ledger.Transaction {
+func (b *book) do(id pix.AccountID, c ledger.Command) *ledger.Transaction {
 	b.t.Helper()
 	return b.decide(id, c).Tx
 }
 
 // record implements ledgertest.Reader.Records.
-func (b *book) record(id ledger.AccountID, seq uint64) (*ledger.Record, error) {
+func (b *book) record(id pix.AccountID, seq uint64) (*ledger.Record, error) {
 	return b.records[id][seq-1], nil
 }
 
-func (b *book) decide(id ledger.AccountID, c ledger.Command) ledger.Decision {
+func (b *book) decide(id pix.AccountID, c ledger.Command) ledger.Decision {
 	b.t.Helper()
 	a := b.accounts[id]
 	b.n++
-	s := ledger.Stamp{Reading: ledger.At(b.now), ID: ledger.NewTxID(b.now, [10]byte{4: b.n}), Terms: terms}
+	s := ledger.Stamp{Reading: pix.At(b.now), ID: pix.NewTxID(b.now, [10]byte{4: b.n}), Terms: terms}
 	d, err := ledgertest.Reader{Rows: b.store, Records: b.record}.Decide(a, c, s)
 	if err != nil {
 		b.t.Fatalf("%T: %v", c, err)
@@ -112,7 +114,7 @@ func TestTransaction(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
 	charge := b.do(1, ledger.CreateCharge{Amount: 2500})
-	foreign := b.do(2, ledger.Credit{Kind: ledger.TxTED, Amount: 7})
+	foreign := b.do(2, ledger.Credit{Kind: pix.TxTED, Amount: 7})
 	paid := b.do(1, ledger.ReceivePayment{EndToEnd: "E60701190202603011200abcdefghijk", Amount: 2500, TxID: charge.Public()})
 	if paid.ID != charge.ID || charge.Status == paid.Status {
 		t.Fatalf("charge %+v, paid %+v", charge, paid)
@@ -120,7 +122,7 @@ func TestTransaction(t *testing.T) {
 	other := charge.ID
 	other[15] ^= 1 // a bit of the id that is not part of the public transaction_id
 	for name, c := range map[string]struct {
-		account ledger.AccountID
+		account pix.AccountID
 		id      string
 		found   bool
 	}{
@@ -134,7 +136,7 @@ func TestTransaction(t *testing.T) {
 		"nearly the same id":       {1, other.String(), false},
 		"under another prefix":     {1, "PIXOUT" + strings.TrimPrefix(charge.Public(), "PIXIN"), false},
 		"in lower case":            {1, strings.ToLower(charge.Public()), false},
-		"nobody's":                 {1, ledger.TxID{9}.String(), false},
+		"nobody's":                 {1, pix.TxID{9}.String(), false},
 		"nonsense":                 {1, "nonsense", false},
 		"empty":                    {1, "", false},
 	} {
@@ -156,18 +158,18 @@ func TestTransaction(t *testing.T) {
 func TestDamage(t *testing.T) {
 	for want, op := range map[string]func(tx *ledger.Transaction) wal.Op{
 		"id row of 3 bytes": func(tx *ledger.Transaction) wal.Op {
-			return wal.Op{Kind: wal.OpSet, Key: ledger.IDKey(tx.ID.Short()), Value: []byte("abc")}
+			return wal.Op{Kind: wal.OpSet, Key: layout.IDKey(tx.ID.Short()), Value: []byte("abc")}
 		},
 		"item row of 2 bytes": func(*ledger.Transaction) wal.Op {
-			return wal.Op{Kind: wal.OpSet, Key: ledger.ItemKey(1, 1), Value: []byte("ab")}
+			return wal.Op{Kind: wal.OpSet, Key: layout.ItemKey(1, 1), Value: []byte("ab")}
 		},
-		"has no row": func(*ledger.Transaction) wal.Op { return wal.Op{Kind: wal.OpDelete, Key: ledger.ItemKey(1, 1)} },
+		"has no row": func(*ledger.Transaction) wal.Op { return wal.Op{Kind: wal.OpDelete, Key: layout.ItemKey(1, 1)} },
 		"is missing": func(*ledger.Transaction) wal.Op {
-			return wal.Op{Kind: wal.OpSet, Key: ledger.ItemKey(1, 1), Value: append(make([]byte, 15), 99, 2, 6)}
+			return wal.Op{Kind: wal.OpSet, Key: layout.ItemKey(1, 1), Value: append(make([]byte, 15), 99, 2, 6)}
 		},
 	} {
 		b := newBook(t)
-		tx := b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7})
+		tx := b.do(1, ledger.Credit{Kind: pix.TxTED, Amount: 7})
 		b.write(&wal.Entry{Ops: []wal.Op{op(tx)}})
 		got, err := New(b.store).Transaction(1, tx.Public())
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "history: ") || got != nil {
@@ -192,7 +194,7 @@ func (l *looks) Look(stream wal.Stream, read func(View) error) error {
 // stream, and returns nothing where Look fails.
 func TestThroughTheGate(t *testing.T) {
 	b := newBook(t)
-	tx := b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 7})
+	tx := b.do(1, ledger.Credit{Kind: pix.TxTED, Amount: 7})
 	b.do(1, ledger.CreateCharge{Amount: 7, ExternalID: "order-1"})
 	k := b.opened(1, b.received(1, e2eA, 5), "inf-1", 5)
 	for name, c := range map[string]struct {
@@ -203,19 +205,19 @@ func TestThroughTheGate(t *testing.T) {
 		"anyone":      {0, func(h *History) (any, error) { got, err := h.Anyone(tx.Public()); return got == nil, err }},
 		"in flight":   {0, func(h *History) (any, error) { got, _, err := h.InFlight(1, nil, nil, 9); return got == nil, err }},
 		"ended": {0, func(h *History) (any, error) {
-			got, _, err := h.Ended(1, ledger.StatusSettled, nil, 9)
+			got, _, err := h.Ended(1, pix.StatusSettled, nil, 9)
 			return got == nil, err
 		}},
 		"statement": {1, func(h *History) (any, error) {
-			got, err := h.Statement(1, ledger.Filter{}, ledger.Page{Number: 1, Size: 9})
+			got, err := h.Statement(1, layout.Filter{}, layout.Page{Number: 1, Size: 9})
 			return got == nil, err
 		}},
 		"a filtered statement": {1, func(h *History) (any, error) {
-			got, err := h.Statement(1, ledger.Filter{Type: ledger.FilterTED}, ledger.Page{Number: 1, Size: 9})
+			got, err := h.Statement(1, layout.Filter{Type: layout.FilterTED}, layout.Page{Number: 1, Size: 9})
 			return got == nil, err
 		}},
 		"transactions": {1, func(h *History) (any, error) {
-			got, err := h.Transactions(1, "", ledger.Filter{}, ledger.Page{Number: 1, Size: 9})
+			got, err := h.Transactions(1, "", layout.Filter{}, layout.Page{Number: 1, Size: 9})
 			return got == nil, err
 		}},
 		"end-to-end id": {1, func(h *History) (any, error) { got, err := h.EndToEnd(1, e2eA); return got == nil, err }},

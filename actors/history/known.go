@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -19,19 +20,19 @@ const knownSlots = 4096
 
 // knownAs is a transaction as in the account's record seq. It must not be changed.
 type knownAs struct {
-	account ledger.AccountID
+	account pix.AccountID
 	seq     uint64
 	tx      *ledger.Transaction
 }
 
-func (k *known) slot(a ledger.AccountID, seq uint64) *atomic.Pointer[knownAs] {
+func (k *known) slot(a pix.AccountID, seq uint64) *atomic.Pointer[knownAs] {
 	const odd = 0x9E3779B97F4A7C15 // spreads neighbours over the upper bits
 	return &k.slots[(uint64(a)^seq)*odd>>32%knownSlots]
 }
 
 // transaction reads the transaction in an account's record, which must be about one. The caller
 // must not change it.
-func (h *History) transaction(a ledger.AccountID, seq uint64) (*ledger.Transaction, error) {
+func (h *History) transaction(a pix.AccountID, seq uint64) (*ledger.Transaction, error) {
 	slot := h.known.slot(a, seq)
 	if e := slot.Load(); e != nil && e.account == a && e.seq == seq {
 		return e.tx, nil
@@ -48,6 +49,6 @@ func (h *History) transaction(a ledger.AccountID, seq uint64) (*ledger.Transacti
 }
 
 // aboutNone is the error of a row that leads to a record about no transaction.
-func aboutNone(a ledger.AccountID, seq uint64) error {
+func aboutNone(a pix.AccountID, seq uint64) error {
 	return &wal.Damage{Stream: wal.Stream(a), Seq: seq, What: "is about no transaction"}
 }

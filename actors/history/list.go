@@ -5,39 +5,41 @@ import (
 	"slices"
 	"sort"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
 // index is one of an account's two lists: rows with dense numbers from 1, sorted by time.
 type index struct {
-	account ledger.AccountID
-	span    func(ledger.AccountID) (lo, hi []byte)
-	key     func(a ledger.AccountID, n uint64) []byte
+	account pix.AccountID
+	span    func(pix.AccountID) (lo, hi []byte)
+	key     func(a pix.AccountID, n uint64) []byte
 	read    func(v []byte) (entry, error)
 }
 
 // entry is a row of an index.
 type entry struct {
-	at      ledger.Millis
-	status  ledger.TxStatus
-	kind    ledger.TxKind
+	at      pix.Millis
+	status  pix.TxStatus
+	kind    pix.TxKind
 	ordinal uint64 // of the item; 0: the row is the item's own, and its number is the ordinal
 	seq     uint64 // sequence of the item's newest record; 0: its item row has it
 }
 
 // statementOf is the index of an account's booked movements.
-func statementOf(a ledger.AccountID) index {
-	return index{a, ledger.StatementOf, ledger.StatementKey, func(v []byte) (entry, error) {
-		r, err := ledger.DecodeStatementRow(v)
+func statementOf(a pix.AccountID) index {
+	return index{a, layout.StatementOf, layout.StatementKey, func(v []byte) (entry, error) {
+		r, err := layout.DecodeStatementRow(v)
 		return entry{at: r.BookedAt, status: r.Status, kind: r.Kind, ordinal: r.Ordinal}, err
 	}}
 }
 
 // itemsOf is the index of all transactions that an account's merchant has been shown.
-func itemsOf(a ledger.AccountID) index {
-	return index{a, ledger.ItemsOf, ledger.ItemKey, func(v []byte) (entry, error) {
-		r, err := ledger.DecodeItemRow(v)
+func itemsOf(a pix.AccountID) index {
+	return index{a, layout.ItemsOf, layout.ItemKey, func(v []byte) (entry, error) {
+		r, err := layout.DecodeItemRow(v)
 		return entry{at: r.CreatedAt, status: r.Status, kind: r.Kind, seq: r.Seq}, err
 	}}
 }
@@ -46,7 +48,7 @@ func itemsOf(a ledger.AccountID) index {
 func (x *index) newest(v View) (n uint64, err error) {
 	lo, hi := x.span(x.account)
 	err = v.ScanBack(lo, hi, func(k, _ []byte) (bool, error) {
-		n, err = ledger.RowNumber(k)
+		n, err = layout.RowNumber(k)
 		return false, err
 	})
 	return n, err
@@ -54,7 +56,7 @@ func (x *index) newest(v View) (n uint64, err error) {
 
 // before returns how many of the rows 1 to n are earlier than the instant at. Rows are sorted
 // by time, so it reads few of them.
-func (x *index) before(v View, n uint64, at ledger.Millis) (uint64, error) {
+func (x *index) before(v View, n uint64, at pix.Millis) (uint64, error) {
 	var failed error
 	first := sort.Search(int(n), func(i int) bool {
 		b, ok, err := v.Get(x.key(x.account, uint64(i)+1))
@@ -75,7 +77,7 @@ var errGap = errors.New("history: a row of a list is missing")
 
 // bounds returns the numbers of the first and last rows in the filter's span of time; the
 // first is above the last where there are none.
-func (x *index) bounds(v View, f *ledger.Filter) (first, last uint64, err error) {
+func (x *index) bounds(v View, f *layout.Filter) (first, last uint64, err error) {
 	if last, err = x.newest(v); err != nil || last == 0 {
 		return 1, 0, err
 	}
@@ -96,7 +98,7 @@ func (x *index) bounds(v View, f *ledger.Filter) (first, last uint64, err error)
 
 // page returns the rows on a page, the newest first. Where the filter selects by time alone
 // the page is found by counting; else rows are read from the newest on.
-func (x *index) page(v View, f *ledger.Filter, p ledger.Page, limit *scanLimit) (rows []numbered, err error) {
+func (x *index) page(v View, f *layout.Filter, p layout.Page, limit *scanLimit) (rows []numbered, err error) {
 	first, last, err := x.bounds(v, f)
 	skip := uint64(p.Number-1) * uint64(p.Size)
 	if err != nil || first > last || skip/uint64(p.Size) != uint64(p.Number-1) {
@@ -124,7 +126,7 @@ func (x *index) page(v View, f *ledger.Filter, p ledger.Page, limit *scanLimit) 
 			skip--
 			return true, nil
 		}
-		n, err := ledger.RowNumber(k)
+		n, err := layout.RowNumber(k)
 		rows = append(rows, numbered{n, e})
 		return err == nil && len(rows) < p.Size, err
 	})
@@ -138,7 +140,7 @@ type numbered struct {
 }
 
 // transactions reads the transactions that rows lead to.
-func (h *History) transactions(v View, a ledger.AccountID, rows []numbered) ([]*ledger.Transaction, error) {
+func (h *History) transactions(v View, a pix.AccountID, rows []numbered) ([]*ledger.Transaction, error) {
 	if err := findRecords(v, a, rows); err != nil {
 		return nil, err
 	}
@@ -168,7 +170,7 @@ func (h *History) transactions(v View, a ledger.AccountID, rows []numbered) ([]*
 
 // findRecords sets the sequence of the newest record of each row that has none. Where the
 // items are near each other, it reads all item rows between them at once.
-func findRecords(v View, a ledger.AccountID, rows []numbered) error {
+func findRecords(v View, a pix.AccountID, rows []numbered) error {
 	first, last, missing := ^uint64(0), uint64(0), 0
 	for _, r := range rows {
 		if r.seq == 0 {
@@ -180,12 +182,12 @@ func findRecords(v View, a ledger.AccountID, rows []numbered) error {
 	}
 	at := map[uint64]uint64{}
 	if last-first < 4*uint64(missing) {
-		err := v.Scan(ledger.ItemKey(a, first), append(ledger.ItemKey(a, last), 0), func(k, b []byte) (bool, error) {
-			n, err := ledger.RowNumber(k)
+		err := v.Scan(layout.ItemKey(a, first), append(layout.ItemKey(a, last), 0), func(k, b []byte) (bool, error) {
+			n, err := layout.RowNumber(k)
 			if err != nil {
 				return false, err
 			}
-			row, err := ledger.DecodeItemRow(b)
+			row, err := layout.DecodeItemRow(b)
 			at[n] = row.Seq
 			return err == nil, err
 		})

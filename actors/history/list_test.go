@@ -7,7 +7,9 @@ import (
 	"slices"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // listBook is a book in which account 1 has transactions of every kind in many statuses, and
@@ -15,14 +17,14 @@ import (
 type listBook struct {
 	*book
 	rng    *rand.Rand
-	newest map[ledger.TxID]*ledger.Transaction
+	newest map[pix.TxID]*ledger.Transaction
 	open   []*ledger.Transaction // payouts and charges that may still change
 	n      int
 }
 
 func newListBook(t testing.TB, steps int) *listBook {
-	l := &listBook{book: newBook(t), rng: rand.New(rand.NewPCG(7, 7)), newest: map[ledger.TxID]*ledger.Transaction{}}
-	l.take(l.decide(1, ledger.Credit{Kind: ledger.TxTED, Amount: 1 << 40}))
+	l := &listBook{book: newBook(t), rng: rand.New(rand.NewPCG(7, 7)), newest: map[pix.TxID]*ledger.Transaction{}}
+	l.take(l.decide(1, ledger.Credit{Kind: pix.TxTED, Amount: 1 << 40}))
 	for range steps {
 		l.step()
 	}
@@ -40,12 +42,12 @@ func (l *listBook) take(d ledger.Decision) {
 
 // step does one random thing. Some things happen in one millisecond, some days apart.
 func (l *listBook) step() {
-	l.now += [...]ledger.Millis{0, 0, 1, 60_000, 7 * 3_600_000}[l.rng.IntN(5)]
+	l.now += [...]pix.Millis{0, 0, 1, 60_000, 7 * 3_600_000}[l.rng.IntN(5)]
 	l.n++
 	external := [...]string{"", "", "order-1", "order-2"}[l.rng.IntN(4)]
 	switch l.rng.IntN(8) {
 	case 0:
-		l.take(l.decide(1, ledger.Credit{Kind: [...]ledger.TxKind{ledger.TxTED, ledger.TxInternal}[l.rng.IntN(2)], Amount: 7}))
+		l.take(l.decide(1, ledger.Credit{Kind: [...]pix.TxKind{pix.TxTED, pix.TxInternal}[l.rng.IntN(2)], Amount: 7}))
 	case 1:
 		d := l.decide(1, ledger.CreateCharge{Amount: 2500, ExternalID: external})
 		l.take(d)
@@ -53,9 +55,9 @@ func (l *listBook) step() {
 	case 2:
 		l.take(l.decide(1, ledger.ReceivePayment{EndToEnd: payment(l.n), Amount: 10}))
 	case 3:
-		l.decide(2, ledger.Credit{Kind: ledger.TxTED, Amount: 7})
+		l.decide(2, ledger.Credit{Kind: pix.TxTED, Amount: 7})
 	case 4, 5:
-		key, _ := ledger.ParseKey(ledger.KeyEmail, fmt.Sprintf("a%d@b.com", l.n))
+		key, _ := pix.ParseKey(pix.KeyEmail, fmt.Sprintf("a%d@b.com", l.n))
 		d := l.decide(1, ledger.RequestPayout{Amount: 100, Key: key, ExternalID: external})
 		l.take(d)
 		l.open = append(l.open, d.Tx)
@@ -71,13 +73,13 @@ func (l *listBook) goOn() {
 	}
 	i := l.rng.IntN(len(l.open))
 	t := l.newest[l.open[i].ID]
-	if t.Kind == ledger.TxCharge {
+	if t.Kind == pix.TxCharge {
 		l.take(l.decide(1, ledger.ReceivePayment{EndToEnd: payment(l.n), Amount: t.Amount, TxID: t.Public()}))
 		l.open = slices.Delete(l.open, i, i+1)
 		return
 	}
 	c := ledger.ResolveTransfer{ID: t.ID, EndToEnd: t.EndToEnd, Result: ledger.TransferIsAccepted}
-	if t.Status == ledger.StatusAccepted {
+	if t.Status == pix.StatusAccepted {
 		c.Result = [...]ledger.TransferResult{ledger.TransferIsSettled, ledger.TransferIsRejected}[l.rng.IntN(2)]
 		c.Reason = "AC03"
 	}
@@ -88,7 +90,7 @@ func (l *listBook) goOn() {
 }
 
 // selected returns the transactions that a filter selects, by looking at each of them.
-func (l *listBook) selected(f ledger.Filter, at func(*ledger.Transaction) ledger.Millis, number func(*ledger.Transaction) uint64) (all []*ledger.Transaction) {
+func (l *listBook) selected(f layout.Filter, at func(*ledger.Transaction) pix.Millis, number func(*ledger.Transaction) uint64) (all []*ledger.Transaction) {
 	for _, t := range l.newest {
 		if number(t) == 0 || !f.Has(t.Status, t.Kind) || f.From > 0 && at(t) < f.From || f.Until > 0 && at(t) >= f.Until {
 			continue
@@ -99,12 +101,12 @@ func (l *listBook) selected(f ledger.Filter, at func(*ledger.Transaction) ledger
 	return all
 }
 
-func createdAt(t *ledger.Transaction) ledger.Millis { return t.CreatedAt }
-func bookedAt(t *ledger.Transaction) ledger.Millis  { return t.BookedAt }
-func ordinal(t *ledger.Transaction) uint64          { return t.Ordinal }
-func booking(t *ledger.Transaction) uint64          { return t.Booking }
+func createdAt(t *ledger.Transaction) pix.Millis { return t.CreatedAt }
+func bookedAt(t *ledger.Transaction) pix.Millis  { return t.BookedAt }
+func ordinal(t *ledger.Transaction) uint64       { return t.Ordinal }
+func booking(t *ledger.Transaction) uint64       { return t.Booking }
 
-func paged(all []*ledger.Transaction, p ledger.Page) []*ledger.Transaction {
+func paged(all []*ledger.Transaction, p layout.Page) []*ledger.Transaction {
 	from := min(len(all), (p.Number-1)*p.Size)
 	return all[from:min(len(all), from+p.Size)]
 }
@@ -117,18 +119,18 @@ func ids(all []*ledger.Transaction) (out []string) {
 }
 
 // filters returns every combination of filters, with some spans of time.
-func (l *listBook) filters() (all []ledger.Filter) {
-	for s := ledger.AnyStatus; s <= ledger.FilterActive; s++ {
-		for y := ledger.AnyType; y <= ledger.FilterInternal; y++ {
-			for d := ledger.AnyDirection; d <= ledger.FilterOutbound; d++ {
-				from, until := ledger.Millis(0), ledger.Millis(0)
+func (l *listBook) filters() (all []layout.Filter) {
+	for s := layout.AnyStatus; s <= layout.FilterActive; s++ {
+		for y := layout.AnyType; y <= layout.FilterInternal; y++ {
+			for d := layout.AnyDirection; d <= layout.FilterOutbound; d++ {
+				from, until := pix.Millis(0), pix.Millis(0)
 				if l.rng.IntN(2) == 0 {
-					from = noon + ledger.Millis(l.rng.Int64N(int64(l.now-noon)))
+					from = noon + pix.Millis(l.rng.Int64N(int64(l.now-noon)))
 				}
 				if l.rng.IntN(2) == 0 {
-					until = max(1, from) + ledger.Millis(l.rng.Int64N(int64(l.now-noon)))
+					until = max(1, from) + pix.Millis(l.rng.Int64N(int64(l.now-noon)))
 				}
-				all = append(all, ledger.Filter{Status: s, Type: y, Direction: d, From: from, Until: until})
+				all = append(all, layout.Filter{Status: s, Type: y, Direction: d, From: from, Until: until})
 			}
 		}
 	}
@@ -143,7 +145,7 @@ func TestLists(t *testing.T) {
 	for _, f := range l.filters() {
 		size := 1 + l.rng.IntN(60)
 		for number := range 12 {
-			p := ledger.Page{Number: number + 1, Size: size}
+			p := layout.Page{Number: number + 1, Size: size}
 			for _, external := range []string{"", "order-1", "order-9"} {
 				want := l.selected(f, createdAt, ordinal)
 				if external != "" {
@@ -155,14 +157,14 @@ func TestLists(t *testing.T) {
 				}
 			}
 			f := f
-			f.Direction = ledger.AnyDirection
+			f.Direction = layout.AnyDirection
 			want := paged(l.selected(f, bookedAt, booking), p)
-			if f.Status == ledger.FilterProcessing {
+			if f.Status == layout.FilterProcessing {
 				want = nil
 			}
-			if p.Number == 1 && (f.Status == ledger.AnyStatus || f.Status == ledger.FilterProcessing) {
+			if p.Number == 1 && (f.Status == layout.AnyStatus || f.Status == layout.FilterProcessing) {
 				flying := f
-				flying.Status = ledger.FilterProcessing
+				flying.Status = layout.FilterProcessing
 				want = append(l.selected(flying, createdAt, ordinal), want...)
 			}
 			if got, err := h.Statement(1, f, p); err != nil || !slices.Equal(ids(got), ids(want)) {
@@ -170,17 +172,17 @@ func TestLists(t *testing.T) {
 			}
 		}
 	}
-	if got, err := h.Statement(9, ledger.Filter{}, ledger.Page{Number: 1, Size: 20}); err != nil || len(got) > 0 {
+	if got, err := h.Statement(9, layout.Filter{}, layout.Page{Number: 1, Size: 20}); err != nil || len(got) > 0 {
 		t.Errorf("an account without transactions: %v %v", got, err)
 	}
-	if got, err := h.Transactions(1, "", ledger.Filter{}, ledger.Page{Number: 1<<62 + 1, Size: 4}); err != nil || len(got) > 0 { // 4 times that is 0 in 64 bits
+	if got, err := h.Transactions(1, "", layout.Filter{}, layout.Page{Number: 1<<62 + 1, Size: 4}); err != nil || len(got) > 0 { // 4 times that is 0 in 64 bits
 		t.Errorf("a page whose place overflows: %v %v", got, err)
 	}
-	all, err := h.Statement(1, ledger.Filter{}, ledger.Page{Number: 1, Size: 50})
-	if one, other := h.Statement(1, ledger.Filter{Direction: ledger.FilterOutbound}, ledger.Page{Number: 1, Size: 50}); err != nil || other != nil || !slices.Equal(ids(one), ids(all)) {
+	all, err := h.Statement(1, layout.Filter{}, layout.Page{Number: 1, Size: 50})
+	if one, other := h.Statement(1, layout.Filter{Direction: layout.FilterOutbound}, layout.Page{Number: 1, Size: 50}); err != nil || other != nil || !slices.Equal(ids(one), ids(all)) {
 		t.Errorf("a statement has no direction: %v, %v", err, other)
 	}
-	if got, err := h.Transactions(1, "", ledger.Filter{}, ledger.Page{Number: 1 << 62, Size: 100}); err != nil || len(got) > 0 {
+	if got, err := h.Transactions(1, "", layout.Filter{}, layout.Page{Number: 1 << 62, Size: 100}); err != nil || len(got) > 0 {
 		t.Errorf("a page beyond every list: %v %v", got, err)
 	}
 }
@@ -190,12 +192,12 @@ func TestLists(t *testing.T) {
 func TestLookupsAreNew(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
-	for id := ledger.AccountID(1); id <= 2; id++ {
-		b.do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000 * ledger.Amount(id)})
-		p := b.payout(id, ledger.EndToEnd("99999004", noon, fmt.Sprintf("%011d", id)), ledger.TransferIsAccepted)
-		for _, want := range []ledger.TxStatus{ledger.StatusAccepted, ledger.StatusSettled} {
+	for id := pix.AccountID(1); id <= 2; id++ {
+		b.do(id, ledger.Credit{Kind: pix.TxTED, Amount: 10_000 * pix.Amount(id)})
+		p := b.payout(id, pix.EndToEnd("99999004", noon, fmt.Sprintf("%011d", id)), ledger.TransferIsAccepted)
+		for _, want := range []pix.TxStatus{pix.StatusAccepted, pix.StatusSettled} {
 			for range 2 {
-				for name, find := range map[string]func(ledger.AccountID, string) (*ledger.Transaction, error){
+				for name, find := range map[string]func(pix.AccountID, string) (*ledger.Transaction, error){
 					p.ID.String(): h.Transaction, p.Public(): h.Tag, p.EndToEnd: h.EndToEnd,
 				} {
 					if got, err := find(id, name); err != nil || got == nil || got.Status != want || got.ID != p.ID {
@@ -206,7 +208,7 @@ func TestLookupsAreNew(t *testing.T) {
 					}
 				}
 			}
-			if want == ledger.StatusAccepted {
+			if want == pix.StatusAccepted {
 				b.do(id, ledger.ResolveTransfer{ID: p.ID, EndToEnd: p.EndToEnd, Result: ledger.TransferIsSettled})
 			}
 		}
@@ -218,9 +220,9 @@ func TestLookupsAreNew(t *testing.T) {
 func TestKnownIsExact(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
-	first := b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 1})
+	first := b.do(1, ledger.Credit{Kind: pix.TxTED, Amount: 1})
 	b.now++
-	second := b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 2})
+	second := b.do(1, ledger.Credit{Kind: pix.TxTED, Amount: 2})
 	for _, wrong := range []knownAs{{1, first.Record(), first}, {2, second.Record(), first}} {
 		h.known.slot(1, second.Record()).Store(&wrong)
 		if got, err := h.Transaction(1, second.Public()); err != nil || got.Amount != 2 {
@@ -233,7 +235,7 @@ func TestKnownIsExact(t *testing.T) {
 func TestReferences(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
-	b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000})
+	b.do(1, ledger.Credit{Kind: pix.TxTED, Amount: 10_000})
 	charge := func() *ledger.Transaction {
 		b.now++
 		return b.do(1, ledger.CreateCharge{Amount: 100, ExternalID: "order-1"})
@@ -244,7 +246,7 @@ func TestReferences(t *testing.T) {
 			t.Errorf("%+v (%v), want %v", got, err, want.Public())
 		}
 	}
-	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@b.com")
+	key, _ := pix.ParseKey(pix.KeyEmail, "a@b.com")
 	b.now++
 	held := b.do(1, ledger.RequestPayout{Amount: 100, Key: key, ExternalID: "order-1"})
 	rejected := b.do(1, ledger.ResolveTransfer{ID: held.ID, EndToEnd: held.EndToEnd, Result: ledger.TransferIsRejected, Reason: "AC03"})

@@ -1,13 +1,15 @@
 package history
 
 import (
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // Tag finds an account's transaction by its transaction_id alone; nil where this account has
 // no such transaction.
-func (h *History) Tag(a ledger.AccountID, tag string) (*ledger.Transaction, error) {
-	if _, public := ledger.ParsePublic(tag); !public {
+func (h *History) Tag(a pix.AccountID, tag string) (*ledger.Transaction, error) {
+	if _, public := pix.ParsePublic(tag); !public {
 		return nil, nil
 	}
 	return h.Transaction(a, tag)
@@ -16,7 +18,7 @@ func (h *History) Tag(a ledger.AccountID, tag string) (*ledger.Transaction, erro
 // EndToEnd finds an account's transaction by its end-to-end id or, of a refund or return, its
 // D id; nil where this account has no such transaction. Of several it returns one that moved
 // money or, if none did, the first.
-func (h *History) EndToEnd(a ledger.AccountID, id string) (t *ledger.Transaction, err error) {
+func (h *History) EndToEnd(a pix.AccountID, id string) (t *ledger.Transaction, err error) {
 	err = h.look(a, func(v View) error {
 		found, err := h.underEndToEnd(v, a, id)
 		if found != nil {
@@ -33,8 +35,8 @@ func (h *History) EndToEnd(a ledger.AccountID, id string) (t *ledger.Transaction
 // Reference finds an account's transaction by the merchant's external id; nil where there is
 // none. Of several it returns the newest that moved money, else the newest that still may,
 // else the newest. It looks at the newest fewRows of them alone.
-func (h *History) Reference(a ledger.AccountID, external string) (t *ledger.Transaction, err error) {
-	if external == "" || ledger.CleanExternalID(external) != external {
+func (h *History) Reference(a pix.AccountID, external string) (t *ledger.Transaction, err error) {
+	if external == "" || pix.CleanExternalID(external) != external {
 		return nil, nil
 	}
 	err = h.look(a, func(v View) error {
@@ -52,12 +54,12 @@ func (h *History) Reference(a ledger.AccountID, external string) (t *ledger.Tran
 
 // chosen returns the sequence of the newest record about the transaction that an external id
 // stands for; 0: there is none.
-func chosen(v View, a ledger.AccountID, external string) (uint64, error) {
+func chosen(v View, a pix.AccountID, external string) (uint64, error) {
 	var moved, open, newest uint64
 	rows := 0
-	lo, hi := ledger.ExternalRange(a, external)
+	lo, hi := layout.ExternalRange(a, external)
 	err := v.ScanBack(lo, hi, func(k, _ []byte) (bool, error) {
-		n, err := ledger.ExternalOrdinal(k)
+		n, err := layout.ExternalOrdinal(k)
 		if err != nil {
 			return false, err
 		}
@@ -68,7 +70,7 @@ func chosen(v View, a ledger.AccountID, external string) (uint64, error) {
 		case row.Status.MovedMoney():
 			moved = row.Seq
 			return false, nil
-		case open == 0 && (row.Status.InFlight() || row.Status == ledger.StatusActive):
+		case open == 0 && (row.Status.InFlight() || row.Status == pix.StatusActive):
 			open = row.Seq
 		case newest == 0:
 			newest = row.Seq

@@ -1,16 +1,18 @@
 package history
 
 import (
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // Booked returns the booking numbers of an account's first and last movements with
 // from <= BookedAt < until; a bound that is 0 is none. Where there are no movements, last is
 // less than first. Movements booked later have greater numbers.
-func (h *History) Booked(a ledger.AccountID, from, until ledger.Millis) (first, last uint64, err error) {
+func (h *History) Booked(a pix.AccountID, from, until pix.Millis) (first, last uint64, err error) {
 	err = h.look(a, func(v View) error {
 		x := statementOf(a)
-		first, last, err = x.bounds(v, &ledger.Filter{From: from, Until: until})
+		first, last, err = x.bounds(v, &layout.Filter{From: from, Until: until})
 		return err
 	})
 	if err != nil {
@@ -22,7 +24,7 @@ func (h *History) Booked(a ledger.AccountID, from, until ledger.Millis) (first, 
 // Movements returns an account's movements with the booking numbers first to last, the oldest
 // first, each in its present state. All of them must be booked. It reads them in one view, so
 // a long span should be read in parts.
-func (h *History) Movements(a ledger.AccountID, first, last uint64) (all []*ledger.Transaction, err error) {
+func (h *History) Movements(a pix.AccountID, first, last uint64) (all []*ledger.Transaction, err error) {
 	err = h.look(a, func(v View) error {
 		x := statementOf(a)
 		rows, err := x.rows(v, first, last)

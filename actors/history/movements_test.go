@@ -5,7 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestMovements reads an account's movements in parts of any size, over any span, while new
@@ -16,7 +18,7 @@ func TestMovements(t *testing.T) {
 	h := New(l.store)
 	for range 200 {
 		from, until := l.span()
-		want := l.selected(ledger.Filter{From: from, Until: until}, bookedAt, booking)
+		want := l.selected(layout.Filter{From: from, Until: until}, bookedAt, booking)
 		slices.Reverse(want)
 		first, last, err := h.Booked(1, from, until)
 		if err != nil {
@@ -43,8 +45,8 @@ func TestMovements(t *testing.T) {
 
 // span returns two bounds of time. Some are no bounds, and some are the very instants of
 // movements.
-func (l *listBook) span() (from, until ledger.Millis) {
-	bound := func() ledger.Millis {
+func (l *listBook) span() (from, until pix.Millis) {
+	bound := func() pix.Millis {
 		switch l.rng.IntN(4) {
 		case 0:
 			return 0
@@ -53,7 +55,7 @@ func (l *listBook) span() (from, until ledger.Millis) {
 				return t.BookedAt
 			}
 		}
-		return noon - 10 + ledger.Millis(l.rng.Int64N(int64(l.now-noon)+20))
+		return noon - 10 + pix.Millis(l.rng.Int64N(int64(l.now-noon)+20))
 	}
 	return bound(), bound()
 }
@@ -70,7 +72,7 @@ func TestMovementsAddUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var sum ledger.Amount
+	var sum pix.Amount
 	for _, m := range all {
 		sum += m.Movement()
 	}

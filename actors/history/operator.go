@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // The lookups for operators, which find transactions of all accounts.
@@ -43,12 +45,12 @@ func isReturnID(id string) bool { return len(id) == 32 && id[0] == 'D' }
 //
 // Only transactions of account only count; 0: of any account, and where there is none, one that the
 // merchant never saw because it was refused: an alert may be about it.
-func (h *History) underEndToEnd(v View, only ledger.AccountID, e2e string) (*ledger.Owned, error) {
-	if !ledger.ValidEndToEnd(e2e) && !isReturnID(e2e) {
+func (h *History) underEndToEnd(v View, only pix.AccountID, e2e string) (*ledger.Owned, error) {
+	if !pix.ValidEndToEnd(e2e) && !isReturnID(e2e) {
 		return nil, nil
 	}
 	var best, refused *ledger.Owned
-	consider := func(a ledger.AccountID, tx *ledger.Transaction) {
+	consider := func(a pix.AccountID, tx *ledger.Transaction) {
 		if tx == nil || only != 0 && a != only || tx.EndToEnd != e2e && !slices.Contains(tx.Payout.Former, e2e) {
 			return
 		}
@@ -56,7 +58,7 @@ func (h *History) underEndToEnd(v View, only ledger.AccountID, e2e string) (*led
 			best = &ledger.Owned{Account: a, Tx: tx}
 		}
 	}
-	for _, key := range ledger.EndToEndKeys(e2e) {
+	for _, key := range layout.EndToEndKeys(e2e) {
 		b, ok, err := v.Get(key)
 		if err != nil {
 			return nil, err
@@ -64,14 +66,14 @@ func (h *History) underEndToEnd(v View, only ledger.AccountID, e2e string) (*led
 		if !ok {
 			continue
 		}
-		row, err := ledger.DecodeEndToEndRow(b)
+		row, err := layout.DecodeEndToEndRow(b)
 		if err != nil {
 			return nil, err
 		}
 		if only != 0 && row.Account != only {
 			continue
 		}
-		for _, m := range append([]ledger.Member{{ID: row.ID, Seq: row.Seq}}, row.Members...) {
+		for _, m := range append([]layout.Member{{ID: row.ID, Seq: row.Seq}}, row.Members...) {
 			tx, err := h.shown(v, m.ID)
 			if err != nil {
 				return nil, err
@@ -93,12 +95,12 @@ func (h *History) underEndToEnd(v View, only ledger.AccountID, e2e string) (*led
 }
 
 // shown reads a transaction by its id; nil for a payout that the merchant never saw.
-func (h *History) shown(v View, id ledger.TxID) (*ledger.Transaction, error) {
-	b, ok, err := v.Get(ledger.IDKey(id.Short()))
+func (h *History) shown(v View, id pix.TxID) (*ledger.Transaction, error) {
+	b, ok, err := v.Get(layout.IDKey(id.Short()))
 	if err != nil || !ok {
 		return nil, err
 	}
-	row, err := ledger.DecodeIDRow(b)
+	row, err := layout.DecodeIDRow(b)
 	if err != nil || row.ID != id {
 		return nil, err
 	}
@@ -107,9 +109,9 @@ func (h *History) shown(v View, id ledger.TxID) (*ledger.Transaction, error) {
 
 // unseen reads a payout under an end-to-end id that was refused before its merchant could see it;
 // nil for any other.
-func (h *History) unseen(a ledger.AccountID, m ledger.Member, e2e string) (*ledger.Owned, error) {
+func (h *History) unseen(a pix.AccountID, m layout.Member, e2e string) (*ledger.Owned, error) {
 	tx, err := h.transaction(a, m.Seq)
-	if err != nil || tx.ID != m.ID || tx.Status != ledger.StatusRefused || tx.EndToEnd != e2e {
+	if err != nil || tx.ID != m.ID || tx.Status != pix.StatusRefused || tx.EndToEnd != e2e {
 		return nil, err
 	}
 	return &ledger.Owned{Account: a, Tx: tx}, nil
@@ -117,13 +119,13 @@ func (h *History) unseen(a ledger.AccountID, m ledger.Member, e2e string) (*ledg
 
 // received considers the payments and returns that were received under an end-to-end id, by
 // account only; 0: by any account.
-func (h *History) received(v View, only ledger.AccountID, e2e string, consider func(ledger.AccountID, *ledger.Transaction)) error {
+func (h *History) received(v View, only pix.AccountID, e2e string, consider func(pix.AccountID, *ledger.Transaction)) error {
 	read := func(k, b []byte) (bool, error) {
-		a, err := ledger.DecodeReceivedKey(k)
+		a, err := layout.DecodeReceivedKey(k)
 		if err != nil {
 			return false, err
 		}
-		row, err := ledger.DecodeReceivedRow(e2e, b)
+		row, err := layout.DecodeReceivedRow(e2e, b)
 		if err != nil {
 			return false, err
 		}
@@ -135,10 +137,10 @@ func (h *History) received(v View, only ledger.AccountID, e2e string, consider f
 		return true, nil
 	}
 	if only == 0 {
-		lo, hi := ledger.ReceivedRange(e2e)
+		lo, hi := layout.ReceivedRange(e2e)
 		return v.Scan(lo, hi, read)
 	}
-	key := ledger.ReceivedKey(e2e, only)
+	key := layout.ReceivedKey(e2e, only)
 	b, ok, err := v.Get(key)
 	if ok {
 		_, err = read(key, b)
@@ -150,31 +152,31 @@ func (h *History) received(v View, only ledger.AccountID, e2e string, consider f
 // all accounts where a is 0. If statuses are given, only payouts in one of them are listed.
 // The list begins after the key after, which an earlier call returned as next; next is nil
 // at the end. One call lists at most limit payouts and reads at most tried rows.
-func (h *History) InFlight(a ledger.AccountID, statuses []ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error) {
-	lo, hi := ledger.OpenRange()
+func (h *History) InFlight(a pix.AccountID, statuses []pix.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error) {
+	lo, hi := layout.OpenRange()
 	if a != 0 {
-		lo, hi = ledger.OpenOf(a)
+		lo, hi = layout.OpenOf(a)
 	}
 	return pageOf(h, lo, hi, after, limit, func(k, b []byte) (ledger.Owned, bool, error) {
 		o, err := h.open(k, b)
-		return o, err == nil && o.Tx.Kind == ledger.TxPayout && (len(statuses) == 0 || slices.Contains(statuses, o.Tx.Status)), err
+		return o, err == nil && o.Tx.Kind == pix.TxPayout && (len(statuses) == 0 || slices.Contains(statuses, o.Tx.Status)), err
 	})
 }
 
 // Ended lists payouts with the given final status, in the same way as InFlight, sorted by
 // account and then the oldest first.
-func (h *History) Ended(a ledger.AccountID, status ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error) {
-	lo, hi := ledger.ItemsOf(a)
+func (h *History) Ended(a pix.AccountID, status pix.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error) {
+	lo, hi := layout.ItemsOf(a)
 	return pageOf(h, lo, hi, after, limit, func(k, b []byte) (ledger.Owned, bool, error) {
-		row, err := ledger.DecodeItemRow(b)
-		if err != nil || row.Kind != ledger.TxPayout || row.Status != status {
+		row, err := layout.DecodeItemRow(b)
+		if err != nil || row.Kind != pix.TxPayout || row.Status != status {
 			return ledger.Owned{}, false, err
 		}
-		r, err := Record(h.journal, ledger.ItemOwner(k), row.Seq)
+		r, err := Record(h.journal, layout.ItemOwner(k), row.Seq)
 		if err != nil {
 			return ledger.Owned{}, false, err
 		}
-		return ledger.Owned{Account: ledger.ItemOwner(k), Tx: r.Tx}, true, nil
+		return ledger.Owned{Account: layout.ItemOwner(k), Tx: r.Tx}, true, nil
 	})
 }
 
@@ -218,11 +220,11 @@ func page[T any](v View, lo, hi, after []byte, limit int, read func(k, b []byte)
 }
 
 func (h *History) open(k, b []byte) (ledger.Owned, error) {
-	a, id, err := ledger.DecodeOpenKey(k)
+	a, id, err := layout.DecodeOpenKey(k)
 	if err != nil {
 		return ledger.Owned{}, err
 	}
-	seq, err := ledger.DecodeSeqRow(b)
+	seq, err := layout.DecodeSeqRow(b)
 	if err != nil {
 		return ledger.Owned{}, err
 	}

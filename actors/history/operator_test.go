@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // payout makes a payout of 100 base units under an end-to-end id that the merchant chose,
 // and applies result to the payout.
-func (b *book) payout(id ledger.AccountID, e2e string, result ledger.TransferResult) *ledger.Transaction {
+func (b *book) payout(id pix.AccountID, e2e string, result ledger.TransferResult) *ledger.Transaction {
 	b.t.Helper()
-	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@b.com")
+	key, _ := pix.ParseKey(pix.KeyEmail, "a@b.com")
 	held := b.do(id, ledger.RequestPayout{Amount: 100, Key: key, EndToEnd: e2e})
 	if result == 0 {
 		return held
@@ -32,8 +33,8 @@ const (
 func TestAnyone(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
-	for id := ledger.AccountID(1); id <= 2; id++ {
-		b.do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000})
+	for id := pix.AccountID(1); id <= 2; id++ {
+		b.do(id, ledger.Credit{Kind: pix.TxTED, Amount: 10_000})
 	}
 	accepted := b.payout(1, e2eA, ledger.TransferIsAccepted)
 	settled := b.payout(2, e2eB, ledger.TransferIsSettled)
@@ -49,7 +50,7 @@ func TestAnyone(t *testing.T) {
 			t.Errorf("%s: %+v %v", id, got, err)
 		}
 	}
-	if got, err := h.Anyone(e2eC); err != nil || got.Account != 2 || got.Tx.Status != ledger.StatusCompleted {
+	if got, err := h.Anyone(e2eC); err != nil || got.Account != 2 || got.Tx.Status != pix.StatusCompleted {
 		t.Errorf("%+v %v", got, err)
 	}
 	// A payment was received under a payout's id: the transaction that moved money is
@@ -68,10 +69,10 @@ func TestAnyone(t *testing.T) {
 func TestAnyoneRefused(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
-	b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000})
+	b.do(1, ledger.Credit{Kind: pix.TxTED, Amount: 10_000})
 	held := b.payout(1, e2eA, 0)
 	refused := b.do(1, ledger.ResolveTransfer{ID: held.ID, EndToEnd: e2eA, Result: ledger.TransferIsRefused, Refusal: ledger.RefuseProvider})
-	if got, err := h.Anyone(e2eA); err != nil || got == nil || got.Tx.ID != refused.ID || got.Tx.Status != ledger.StatusRefused || got.Account != 1 {
+	if got, err := h.Anyone(e2eA); err != nil || got == nil || got.Tx.ID != refused.ID || got.Tx.Status != pix.StatusRefused || got.Account != 1 {
 		t.Errorf("%+v %v", got, err)
 	}
 	if got, err := h.Anyone(refused.Public()); err != nil || got != nil {
@@ -89,12 +90,12 @@ func TestAnyoneRefused(t *testing.T) {
 func TestAnyoneRenewed(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
-	b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000})
-	always := ledger.Amount(0)
+	b.do(1, ledger.Credit{Kind: pix.TxTED, Amount: 10_000})
+	always := pix.Amount(0)
 	settings := ledger.DefaultSettings()
 	settings.ApprovalThreshold = &always
 	b.do(1, ledger.ChangeSettings{Settings: settings})
-	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@b.com")
+	key, _ := pix.ParseKey(pix.KeyEmail, "a@b.com")
 	held := b.do(1, ledger.RequestPayout{Amount: 100, Key: key})
 	former := held.EndToEnd
 	b.now += 12 * 60 * 60 * 1000
@@ -126,11 +127,11 @@ func TestAnyoneRenewed(t *testing.T) {
 func TestAnyoneReturned(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
-	b.do(2, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000})
+	b.do(2, ledger.Credit{Kind: pix.TxTED, Amount: 10_000})
 	paid := b.payout(2, e2eA, ledger.TransferIsSettled)
 	returnID := "D60701190202603011200" + "rrrrrrrrrrr"
 	back := b.do(2, ledger.ReceiveReturn{ID: paid.ID, EndToEnd: e2eA, ReturnID: returnID, Amount: 40, Reason: "MD06"})
-	for id, want := range map[string]ledger.TxID{returnID: back.ID, back.Public(): back.ID, e2eA: paid.ID} {
+	for id, want := range map[string]pix.TxID{returnID: back.ID, back.Public(): back.ID, e2eA: paid.ID} {
 		if got, err := h.Anyone(id); err != nil || got == nil || got.Tx.ID != want || got.Account != 2 {
 			t.Errorf("by %s: %+v %v", id, got, err)
 		}
@@ -145,20 +146,20 @@ func TestAnyoneReturned(t *testing.T) {
 func TestEnded(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
-	ended := map[ledger.TxStatus][]ledger.TxID{}
-	for id := ledger.AccountID(1); id <= 2; id++ {
-		b.do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 100_000})
+	ended := map[pix.TxStatus][]pix.TxID{}
+	for id := pix.AccountID(1); id <= 2; id++ {
+		b.do(id, ledger.Credit{Kind: pix.TxTED, Amount: 100_000})
 		for n := range 6 {
 			result := [...]ledger.TransferResult{ledger.TransferIsSettled, ledger.TransferIsRejected, ledger.TransferIsAccepted}[n%3]
-			e2e := ledger.EndToEnd("99999004", noon, fmt.Sprintf("%d%010d", id, n))
+			e2e := pix.EndToEnd("99999004", noon, fmt.Sprintf("%d%010d", id, n))
 			tx := b.payout(id, e2e, result)
 			ended[tx.Status] = append(ended[tx.Status], tx.ID)
 		}
 	}
-	for status, want := range map[ledger.TxStatus][]ledger.TxID{
-		ledger.StatusSettled: ended[ledger.StatusSettled], ledger.StatusRejected: ended[ledger.StatusRejected], ledger.StatusFailed: nil,
+	for status, want := range map[pix.TxStatus][]pix.TxID{
+		pix.StatusSettled: ended[pix.StatusSettled], pix.StatusRejected: ended[pix.StatusRejected], pix.StatusFailed: nil,
 	} {
-		var got []ledger.TxID
+		var got []pix.TxID
 		for after, more := []byte(nil), true; more; more = after != nil {
 			page, next, err := h.Ended(0, status, after, 3)
 			if err != nil || len(page) > 3 {
@@ -184,9 +185,9 @@ func TestEnded(t *testing.T) {
 func TestInFlight(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
-	want := map[ledger.TxID]ledger.AccountID{}
-	for id := ledger.AccountID(1); id <= 2; id++ {
-		b.do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000})
+	want := map[pix.TxID]pix.AccountID{}
+	for id := pix.AccountID(1); id <= 2; id++ {
+		b.do(id, ledger.Credit{Kind: pix.TxTED, Amount: 10_000})
 		for n := range 5 {
 			e2e := e2eA[:30] + string(rune('0'+id)) + string(rune('a'+n))
 			want[b.payout(id, e2e, ledger.TransferIsAccepted).ID] = id
@@ -197,7 +198,7 @@ func TestInFlight(t *testing.T) {
 	p := b.received(1, payment(1), 1000)
 	refund := b.do(1, ledger.RequestRefund{Original: p.ID.String(), Amount: 1000, Reason: "MD06"})
 	b.do(1, ledger.ResolveTransfer{ID: refund.ID, EndToEnd: refund.EndToEnd, Result: ledger.TransferIsAccepted})
-	seen := map[ledger.TxID]bool{}
+	seen := map[pix.TxID]bool{}
 	var after []byte
 	for page := 0; page == 0 || after != nil; page++ {
 		all, next, err := h.InFlight(0, nil, after, 3)
@@ -205,7 +206,7 @@ func TestInFlight(t *testing.T) {
 			t.Fatalf("page %d: %v %v", page, all, err)
 		}
 		for _, o := range all {
-			if seen[o.Tx.ID] || want[o.Tx.ID] != o.Account || o.Tx.Status != ledger.StatusAccepted {
+			if seen[o.Tx.ID] || want[o.Tx.ID] != o.Account || o.Tx.Status != pix.StatusAccepted {
 				t.Errorf("%+v", o)
 			}
 			seen[o.Tx.ID] = true
@@ -215,12 +216,12 @@ func TestInFlight(t *testing.T) {
 	if len(seen) != len(want) {
 		t.Errorf("%d of %d were listed", len(seen), len(want))
 	}
-	for a, n := range map[ledger.AccountID]int{1: 5, 2: 5, 3: 0, ^ledger.AccountID(0): 0} {
-		if all, next, err := h.InFlight(a, []ledger.TxStatus{ledger.StatusQueued, ledger.StatusAccepted}, nil, 9); err != nil || len(all) != n || next != nil {
+	for a, n := range map[pix.AccountID]int{1: 5, 2: 5, 3: 0, ^pix.AccountID(0): 0} {
+		if all, next, err := h.InFlight(a, []pix.TxStatus{pix.StatusQueued, pix.StatusAccepted}, nil, 9); err != nil || len(all) != n || next != nil {
 			t.Errorf("of %v: %d, %v %v", a, len(all), next, err)
 		}
 	}
-	if all, next, err := h.InFlight(0, []ledger.TxStatus{ledger.StatusQueued}, nil, 9); err != nil || len(all) != 0 || next != nil {
+	if all, next, err := h.InFlight(0, []pix.TxStatus{pix.StatusQueued}, nil, 9); err != nil || len(all) != 0 || next != nil {
 		t.Errorf("queued: %v %v %v", all, next, err)
 	}
 }

@@ -7,20 +7,22 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
 // reader pages through a list to its end. It fails where a page shows a transaction twice, and
 // counts how many it has seen again on a later page.
-func reader(t *testing.T, size int, list func(ledger.Page) ([]*ledger.Transaction, error)) (seen map[ledger.TxID]bool, again int) {
-	seen = map[ledger.TxID]bool{}
+func reader(t *testing.T, size int, list func(layout.Page) ([]*ledger.Transaction, error)) (seen map[pix.TxID]bool, again int) {
+	seen = map[pix.TxID]bool{}
 	for number := 1; ; number++ {
-		page, err := list(ledger.Page{Number: number, Size: size})
+		page, err := list(layout.Page{Number: number, Size: size})
 		if err != nil {
 			t.Fatal(err)
 		}
-		here := map[ledger.TxID]bool{}
+		here := map[pix.TxID]bool{}
 		for _, tx := range page {
 			if here[tx.ID] {
 				t.Errorf("page %d shows %v twice", number, tx.Public())
@@ -40,13 +42,13 @@ func reader(t *testing.T, size int, list func(ledger.Page) ([]*ledger.Transactio
 // arrive misses no item that was there when it began, also none that settles meanwhile, and sees
 // at most as many items again as have arrived.
 func TestPagingWhilePaymentsArrive(t *testing.T) {
-	for name, list := range map[string]func(h *History) func(ledger.Page) ([]*ledger.Transaction, error){
-		"statement": func(h *History) func(ledger.Page) ([]*ledger.Transaction, error) {
-			return func(p ledger.Page) ([]*ledger.Transaction, error) { return h.Statement(1, ledger.Filter{}, p) }
+	for name, list := range map[string]func(h *History) func(layout.Page) ([]*ledger.Transaction, error){
+		"statement": func(h *History) func(layout.Page) ([]*ledger.Transaction, error) {
+			return func(p layout.Page) ([]*ledger.Transaction, error) { return h.Statement(1, layout.Filter{}, p) }
 		},
-		"transactions": func(h *History) func(ledger.Page) ([]*ledger.Transaction, error) {
-			return func(p ledger.Page) ([]*ledger.Transaction, error) {
-				return h.Transactions(1, "", ledger.Filter{}, p)
+		"transactions": func(h *History) func(layout.Page) ([]*ledger.Transaction, error) {
+			return func(p layout.Page) ([]*ledger.Transaction, error) {
+				return h.Transactions(1, "", layout.Filter{}, p)
 			}
 		},
 	} {
@@ -54,17 +56,17 @@ func TestPagingWhilePaymentsArrive(t *testing.T) {
 	}
 }
 
-func pageMeanwhile(t *testing.T, list func(h *History) func(ledger.Page) ([]*ledger.Transaction, error)) {
+func pageMeanwhile(t *testing.T, list func(h *History) func(layout.Page) ([]*ledger.Transaction, error)) {
 	b := newBook(t)
 	h := New(b.store)
-	b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 1 << 40})
+	b.do(1, ledger.Credit{Kind: pix.TxTED, Amount: 1 << 40})
 	var flying []*ledger.Transaction
 	for n := range 300 {
 		b.now++
 		b.received(1, payment(n), 10)
 		if n%10 == 0 {
 			b.now++
-			flying = append(flying, b.payout(1, ledger.EndToEnd("99999004", noon, fmt.Sprintf("%011d", n)), ledger.TransferIsAccepted))
+			flying = append(flying, b.payout(1, pix.EndToEnd("99999004", noon, fmt.Sprintf("%011d", n)), ledger.TransferIsAccepted))
 		}
 	}
 	before, _ := reader(t, 100, list(h))
@@ -152,14 +154,14 @@ func TestDeepPagesReadFewRows(t *testing.T) {
 	var rows int
 	h := Over(counted{store{b.store}, &rows})
 	from, until := noon+500_000, b.now-500_000
-	for _, f := range []ledger.Filter{{}, {From: from}, {Until: until}, {From: from, Until: until}} {
-		for name, list := range map[string]func(p ledger.Page) ([]*ledger.Transaction, error){
-			"statement":    func(p ledger.Page) ([]*ledger.Transaction, error) { return h.Statement(1, f, p) },
-			"transactions": func(p ledger.Page) ([]*ledger.Transaction, error) { return h.Transactions(1, "", f, p) },
+	for _, f := range []layout.Filter{{}, {From: from}, {Until: until}, {From: from, Until: until}} {
+		for name, list := range map[string]func(p layout.Page) ([]*ledger.Transaction, error){
+			"statement":    func(p layout.Page) ([]*ledger.Transaction, error) { return h.Statement(1, f, p) },
+			"transactions": func(p layout.Page) ([]*ledger.Transaction, error) { return h.Transactions(1, "", f, p) },
 		} {
 			for _, page := range []int{1, 2, 150, 200} {
 				rows = 0
-				all, err := list(ledger.Page{Number: page, Size: size})
+				all, err := list(layout.Page{Number: page, Size: size})
 				if most := 2*size + 4 + 4*bits.Len(n); err != nil || len(all) != size || rows > most {
 					t.Errorf("%s %+v, page %d: %d items from %d rows (%v)", name, f, page, len(all), rows, err)
 				}
@@ -173,10 +175,10 @@ func TestDeepPagesReadFewRows(t *testing.T) {
 func TestManyInFlight(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
-	b.do(1, ledger.Credit{Kind: ledger.TxTED, Amount: 1 << 40})
+	b.do(1, ledger.Credit{Kind: pix.TxTED, Amount: 1 << 40})
 	var want []string
 	statement := func() ([]*ledger.Transaction, error) {
-		return h.Statement(1, ledger.Filter{}, ledger.Page{Number: 1, Size: 1})
+		return h.Statement(1, layout.Filter{}, layout.Page{Number: 1, Size: 1})
 	}
 	for n := range mostInFlight + 20 {
 		if n == mostInFlight {
@@ -186,10 +188,10 @@ func TestManyInFlight(t *testing.T) {
 			}
 		}
 		b.now++
-		p := b.payout(1, ledger.EndToEnd("99999004", noon, fmt.Sprintf("%011d", n)), ledger.TransferIsAccepted)
+		p := b.payout(1, pix.EndToEnd("99999004", noon, fmt.Sprintf("%011d", n)), ledger.TransferIsAccepted)
 		want = append([]string{p.Public()}, want...)
 	}
-	if err := withoutPlace(h, 1, func() error { _, err := statement(); return err }); !errors.Is(err, ledger.ErrTooLong) {
+	if err := withoutPlace(h, 1, func() error { _, err := statement(); return err }); !errors.Is(err, layout.ErrTooLong) {
 		t.Errorf("more in flight than are shown, without a place: %v", err)
 	}
 	for _, many := range []int{manyInFlight, mostInFlight + 10, 500} {

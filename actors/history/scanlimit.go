@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"pixd/actors/fair"
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // fewRows is the most rows that a read looks at without a place. A lookup by external id looks
@@ -36,11 +37,11 @@ var errPlace = errors.New("history: the read needs a place")
 // limited calls read once the account has a place. It returns ledger.ErrTooLong where the wait
 // and read together take longer than scanTime, and at once where scanQueue of the account's
 // reads wait already.
-func (h *History) limited(a ledger.AccountID, read func(*scanLimit) error) error {
+func (h *History) limited(a pix.AccountID, read func(*scanLimit) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), h.scanTime)
 	defer cancel()
 	if h.scans.Take(ctx, a) != nil {
-		return ledger.ErrTooLong
+		return layout.ErrTooLong
 	}
 	defer h.scans.Give(a)
 	return read(&scanLimit{ctx: ctx})
@@ -56,7 +57,7 @@ func (s *scanLimit) over() error {
 		return nil
 	}
 	if s.rows++; s.rows%1024 == 0 && s.ctx.Err() != nil {
-		return ledger.ErrTooLong
+		return layout.ErrTooLong
 	}
 	return nil
 }

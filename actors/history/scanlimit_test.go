@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"pixd/actors/fair"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -40,17 +42,17 @@ func (s slowStore) Look(stream wal.Stream, read func(View) error) error {
 }
 
 // page1 is the first page of a list.
-var page1 = ledger.Page{Number: 1, Size: 5}
+var page1 = layout.Page{Number: 1, Size: 5}
 
 // filtered reads a list for which many rows must be looked at.
-func filtered(h *History, a ledger.AccountID) error {
-	_, err := h.Statement(a, ledger.Filter{Type: ledger.FilterTED}, page1)
+func filtered(h *History, a pix.AccountID) error {
+	_, err := h.Statement(a, layout.Filter{Type: layout.FilterTED}, page1)
 	return err
 }
 
 // withoutPlace runs a read of an account while the account has its share of the places already
 // and a read may take little time.
-func withoutPlace(h *History, a ledger.AccountID, read func() error) error {
+func withoutPlace(h *History, a pix.AccountID, read func() error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if err := h.scans.Take(ctx, a); err != nil {
@@ -79,18 +81,18 @@ func TestScansAreBounded(t *testing.T) {
 		t.Errorf("a read may take %v", h.scanTime)
 	}
 	h.scanTime = 50 * time.Millisecond
-	if err := filtered(h, 1); !errors.Is(err, ledger.ErrTooLong) {
+	if err := filtered(h, 1); !errors.Is(err, layout.ErrTooLong) {
 		t.Errorf("a slow read: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	for n := range 4 {
-		if err := h.scans.Take(ctx, ledger.AccountID(10+n)); err != nil {
+		if err := h.scans.Take(ctx, pix.AccountID(10+n)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	began := time.Now()
-	if err := filtered(h, 1); !errors.Is(err, ledger.ErrTooLong) || time.Since(began) < h.scanTime {
+	if err := filtered(h, 1); !errors.Is(err, layout.ErrTooLong) || time.Since(began) < h.scanTime {
 		t.Errorf("a fifth read: %v", err)
 	}
 	if got := h.Counts(); got != (fair.Counts{InUse: 4, Refused: 1}) {
@@ -109,8 +111,8 @@ func TestWhichReadsTakeAPlace(t *testing.T) {
 	b := newBook(t)
 	b.do(1, ledger.CreateCharge{Amount: 100, ExternalID: "order-1"})
 	h := New(b.store)
-	named := func(page int, f ledger.Filter) error {
-		_, err := h.Transactions(1, "order-1", f, ledger.Page{Number: page, Size: 100})
+	named := func(page int, f layout.Filter) error {
+		_, err := h.Transactions(1, "order-1", f, layout.Page{Number: page, Size: 100})
 		return err
 	}
 	for name, c := range map[string]struct {
@@ -119,23 +121,23 @@ func TestWhichReadsTakeAPlace(t *testing.T) {
 	}{
 		"a filtered statement": {true, func() error { return filtered(h, 1) }},
 		"filtered transactions": {true, func() error {
-			_, err := h.Transactions(1, "", ledger.Filter{Direction: ledger.FilterInbound}, page1)
+			_, err := h.Transactions(1, "", layout.Filter{Direction: layout.FilterInbound}, page1)
 			return err
 		}},
-		"filtered by external id too": {true, func() error { return named(1, ledger.Filter{Status: ledger.FilterSettled}) }},
-		"row 1,001 of an external id": {true, func() error { return named(11, ledger.Filter{}) }},
-		"row 1,000 of an external id": {false, func() error { return named(10, ledger.Filter{}) }},
-		"cases in a status":           {true, func() error { _, err := h.Cases(1, ledger.CaseOpen, 1, 5); return err }},
+		"filtered by external id too": {true, func() error { return named(1, layout.Filter{Status: layout.FilterSettled}) }},
+		"row 1,001 of an external id": {true, func() error { return named(11, layout.Filter{}) }},
+		"row 1,000 of an external id": {false, func() error { return named(10, layout.Filter{}) }},
+		"cases in a status":           {true, func() error { _, err := h.Cases(1, pix.CaseOpen, 1, 5); return err }},
 		"all cases":                   {false, func() error { _, err := h.Cases(1, 0, 1, 5); return err }},
 		"deliveries": {true, func() error {
-			_, err := h.Deliveries(ledger.Target{Account: 1, Number: 1}, ledger.DeliveryDead, page1)
+			_, err := h.Deliveries(layout.Target{Account: 1, Number: 1}, layout.DeliveryDead, page1)
 			return err
 		}},
-		"a statement": {false, func() error { _, err := h.Statement(1, ledger.Filter{From: noon}, page1); return err }},
-		"page 200":    {false, func() error { _, err := h.Statement(1, ledger.Filter{}, ledger.Page{Number: 200, Size: 5}); return err }},
+		"a statement": {false, func() error { _, err := h.Statement(1, layout.Filter{From: noon}, page1); return err }},
+		"page 200":    {false, func() error { _, err := h.Statement(1, layout.Filter{}, layout.Page{Number: 200, Size: 5}); return err }},
 		"a lookup":    {false, func() error { _, err := h.Reference(1, "order-1"); return err }},
 	} {
-		if err := withoutPlace(h, 1, c.read); errors.Is(err, ledger.ErrTooLong) != c.takes || !c.takes && err != nil {
+		if err := withoutPlace(h, 1, c.read); errors.Is(err, layout.ErrTooLong) != c.takes || !c.takes && err != nil {
 			t.Errorf("%s, and the account's place is taken: %v", name, err)
 		}
 		if err := withoutPlace(h, 2, c.read); err != nil {
@@ -174,7 +176,7 @@ func TestGreedyBesideModest(t *testing.T) {
 		j := &heldStore{next: make(chan error)}
 		h := Over(j)
 		failed := errors.New("the disk fails")
-		ask := func(a ledger.AccountID) {
+		ask := func(a pix.AccountID) {
 			go func() {
 				if err := filtered(h, a); err != nil && !errors.Is(err, failed) {
 					t.Errorf("account %v, in its turn: %v", a, err)
@@ -195,13 +197,13 @@ func TestGreedyBesideModest(t *testing.T) {
 		stands(fair.Counts{InUse: 1, Waiting: 16})
 		for range 3 {
 			began := time.Now()
-			if err := filtered(h, 1); !errors.Is(err, ledger.ErrTooLong) || time.Since(began) != 0 {
+			if err := filtered(h, 1); !errors.Is(err, layout.ErrTooLong) || time.Since(began) != 0 {
 				t.Errorf("beyond the queue: %v after %v", err, time.Since(began))
 			}
 		}
 		ask(2)
 		stands(fair.Counts{InUse: 1, Waiting: 16, Refused: 3}) // account 2 was read at once
-		for a := ledger.AccountID(10); a < 13; a++ {
+		for a := pix.AccountID(10); a < 13; a++ {
 			if err := h.scans.Take(t.Context(), a); err != nil {
 				t.Fatal(err)
 			}
@@ -239,8 +241,8 @@ func TestCostOfAnExternalID(t *testing.T) {
 		}
 		page := func(number int) int {
 			rows = 0
-			all, err := h.Transactions(1, "shop", ledger.Filter{}, ledger.Page{Number: number, Size: size})
-			if err != nil || len(all) != size || all[0].CreatedAt != b.now-ledger.Millis((number-1)*size) {
+			all, err := h.Transactions(1, "shop", layout.Filter{}, layout.Page{Number: number, Size: size})
+			if err != nil || len(all) != size || all[0].CreatedAt != b.now-pix.Millis((number-1)*size) {
 				t.Errorf("page %d of %d: %d items (%v)", number, n, len(all), err)
 			}
 			return rows
@@ -287,7 +289,7 @@ func TestWaitCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := Over(&heldStore{})
 		for n := range scansAtOnce {
-			if err := h.scans.Take(t.Context(), ledger.AccountID(10+n)); err != nil {
+			if err := h.scans.Take(t.Context(), pix.AccountID(10+n)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -300,9 +302,9 @@ func TestWaitCounts(t *testing.T) {
 			for limit.over() == nil {
 				time.Sleep(100 * time.Microsecond) // for each row
 			}
-			return ledger.ErrTooLong
+			return layout.ErrTooLong
 		})
-		if took := time.Since(began); !errors.Is(err, ledger.ErrTooLong) || took < scanTime || took > scanTime+200*time.Millisecond {
+		if took := time.Since(began); !errors.Is(err, layout.ErrTooLong) || took < scanTime || took > scanTime+200*time.Millisecond {
 			t.Errorf("it has ended after %v (%v)", took, err)
 		}
 	})

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"slices"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // mostInFlight is how many transactions in flight the first page of a statement shows at most.
@@ -15,15 +17,15 @@ const mostInFlight = 1000
 // or the status processing, what is in flight, the newest first; then the movements, the
 // newest first. The filter's span of time is that of the final status or, for what is in
 // flight, of its creation. The filter's direction does not count.
-func (h *History) Statement(a ledger.AccountID, f ledger.Filter, p ledger.Page) (all []*ledger.Transaction, err error) {
-	f.Direction = ledger.AnyDirection
+func (h *History) Statement(a pix.AccountID, f layout.Filter, p layout.Page) (all []*ledger.Transaction, err error) {
+	f.Direction = layout.AnyDirection
 	err = h.listed(a, f.ByTime(), func(v View, limit *scanLimit) error {
-		if p.Number == 1 && (f.Status == ledger.AnyStatus || f.Status == ledger.FilterProcessing) && f.Type != ledger.FilterTED && f.Type != ledger.FilterInternal {
+		if p.Number == 1 && (f.Status == layout.AnyStatus || f.Status == layout.FilterProcessing) && f.Type != layout.FilterTED && f.Type != layout.FilterInternal {
 			if all, err = h.inFlight(v, a, &f, limit); err != nil {
 				return err
 			}
 		}
-		if f.Status == ledger.FilterProcessing {
+		if f.Status == layout.FilterProcessing {
 			return nil // what is in flight has no place among the movements
 		}
 		x := statementOf(a)
@@ -44,7 +46,7 @@ func (h *History) Statement(a ledger.AccountID, f ledger.Filter, p ledger.Page) 
 // Transactions returns one page of all of an account's transactions, the newest first. The
 // filter's span of time is that of the creation. If external is not empty, only transactions
 // with that external id count; the pages that lie among the newest fewRows of them need no place.
-func (h *History) Transactions(a ledger.AccountID, external string, f ledger.Filter, p ledger.Page) (all []*ledger.Transaction, err error) {
+func (h *History) Transactions(a pix.AccountID, external string, f layout.Filter, p layout.Page) (all []*ledger.Transaction, err error) {
 	few := f.ByTime() && (external == "" || p.Number <= fewRows/p.Size)
 	err = h.listed(a, few, func(v View, limit *scanLimit) error {
 		x := itemsOf(a)
@@ -67,7 +69,7 @@ func (h *History) Transactions(a ledger.AccountID, external string, f ledger.Fil
 
 // listed runs a read of a list. few says that the read looks at few rows, unless it finds that
 // it needs a place; any other read needs one in any case.
-func (h *History) listed(a ledger.AccountID, few bool, read func(View, *scanLimit) error) error {
+func (h *History) listed(a pix.AccountID, few bool, read func(View, *scanLimit) error) error {
 	if few {
 		err := h.look(a, func(v View) error { return read(v, &scanLimit{}) })
 		if !errors.Is(err, errPlace) {
@@ -85,7 +87,7 @@ const manyInFlight = 10_000
 
 // inFlight returns what is in flight, the newest first. More than fewRows are found only by a
 // read with a place.
-func (h *History) inFlight(v View, a ledger.AccountID, f *ledger.Filter, limit *scanLimit) ([]*ledger.Transaction, error) {
+func (h *History) inFlight(v View, a pix.AccountID, f *layout.Filter, limit *scanLimit) ([]*ledger.Transaction, error) {
 	x := itemsOf(a)
 	first, last, err := x.bounds(v, f)
 	if err != nil || first > last {
@@ -103,8 +105,8 @@ func (h *History) inFlight(v View, a ledger.AccountID, f *ledger.Filter, limit *
 		return nil, errPlace
 	case len(ids) > most:
 		newest := *f
-		newest.Status = ledger.FilterProcessing
-		rows, err := x.page(v, &newest, ledger.Page{Number: 1, Size: mostInFlight}, limit)
+		newest.Status = layout.FilterProcessing
+		rows, err := x.page(v, &newest, layout.Page{Number: 1, Size: mostInFlight}, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -125,10 +127,10 @@ func (h *History) inFlight(v View, a ledger.AccountID, f *ledger.Filter, limit *
 }
 
 // openIDs returns the ids of an account's transactions in flight, at most the first ones.
-func openIDs(v View, a ledger.AccountID, most int) (ids []ledger.TxID, err error) {
-	lo, hi := ledger.OpenOf(a)
+func openIDs(v View, a pix.AccountID, most int) (ids []pix.TxID, err error) {
+	lo, hi := layout.OpenOf(a)
 	err = v.Scan(lo, hi, func(k, _ []byte) (bool, error) {
-		_, id, err := ledger.DecodeOpenKey(k)
+		_, id, err := layout.DecodeOpenKey(k)
 		ids = append(ids, id)
 		return err == nil && len(ids) < most, err
 	})
@@ -136,26 +138,26 @@ func openIDs(v View, a ledger.AccountID, most int) (ids []ledger.TxID, err error
 }
 
 // ordinalOf returns the ordinal of a transaction that the merchant can see.
-func ordinalOf(v View, id ledger.TxID) (uint64, error) {
-	b, ok, err := v.Get(ledger.IDKey(id.Short()))
+func ordinalOf(v View, id pix.TxID) (uint64, error) {
+	b, ok, err := v.Get(layout.IDKey(id.Short()))
 	if err == nil && !ok {
 		err = errGap
 	}
 	if err != nil {
 		return 0, err
 	}
-	row, err := ledger.DecodeIDRow(b)
+	row, err := layout.DecodeIDRow(b)
 	return row.Ordinal, err
 }
 
 // named returns the rows on a page of the transactions with an external id, the newest first.
-func (x *index) named(v View, external string, f *ledger.Filter, p ledger.Page, limit *scanLimit) (rows []numbered, err error) {
+func (x *index) named(v View, external string, f *layout.Filter, p layout.Page, limit *scanLimit) (rows []numbered, err error) {
 	first, last, err := x.bounds(v, f)
 	skip := uint64(p.Number-1) * uint64(p.Size)
 	if err != nil || first > last || skip/uint64(p.Size) != uint64(p.Number-1) {
 		return nil, err
 	}
-	lo, hi := ledger.ExternalKey(x.account, external, first), append(ledger.ExternalKey(x.account, external, last), 0)
+	lo, hi := layout.ExternalKey(x.account, external, first), append(layout.ExternalKey(x.account, external, last), 0)
 	err = v.ScanBack(lo, hi, func(k, _ []byte) (bool, error) {
 		if err := limit.over(); err != nil {
 			return false, err
@@ -164,7 +166,7 @@ func (x *index) named(v View, external string, f *ledger.Filter, p ledger.Page, 
 			skip--
 			return true, nil
 		}
-		n, err := ledger.ExternalOrdinal(k)
+		n, err := layout.ExternalOrdinal(k)
 		if err != nil {
 			return false, err
 		}

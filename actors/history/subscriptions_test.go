@@ -4,15 +4,17 @@ import (
 	"bytes"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
 // hook makes a subscription of an account.
-func (b *book) hook(id ledger.AccountID) *ledger.Subscription {
+func (b *book) hook(id pix.AccountID) *ledger.Subscription {
 	b.t.Helper()
 	b.now++
-	events := ledger.EventMask(0).With(ledger.EventReceived)
+	events := pix.EventMask(0).With(pix.EventReceived)
 	return b.decide(id, ledger.Subscribe{URL: "https://merchant.example/hook", Events: events, Secret: make([]byte, 32)}).Records[0].Subscription
 }
 
@@ -36,12 +38,12 @@ func TestRemovedSubscription(t *testing.T) {
 func TestDeliveriesOfAll(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
-	for _, id := range []ledger.AccountID{1, 1, 2} {
+	for _, id := range []pix.AccountID{1, 1, 2} {
 		b.hook(id)
 	}
 	for n := range 5 {
 		b.now++
-		b.received(ledger.AccountID(1+n%2), payment(n), 10)
+		b.received(pix.AccountID(1+n%2), payment(n), 10)
 	}
 	for size := 1; size < 12; size++ {
 		seen := map[[2]uint64]int{}
@@ -74,12 +76,12 @@ func TestLooksOfAllDeliveries(t *testing.T) {
 	b := newBook(t)
 	rows := &wal.Entry{Shared: true}
 	for n := range tried + 100 {
-		rows.Ops = append(rows.Ops, wal.Op{Kind: wal.OpSet, Key: ledger.SubscriptionKey(1, uint32(n+1)), Value: make([]byte, 8)})
+		rows.Ops = append(rows.Ops, wal.Op{Kind: wal.OpSet, Key: layout.SubscriptionKey(1, uint32(n+1)), Value: make([]byte, 8)})
 	}
 	b.write(rows)
 	h := New(b.store)
 	all, next, err := h.AllDeliveries(0, 0, 0, nil, 5)
-	if want := ledger.PendingKey(ledger.Target{Account: 1, Number: tried + 1}, 0, 0); err != nil || len(all) != 0 || !bytes.Equal(next, want) {
+	if want := layout.PendingKey(layout.Target{Account: 1, Number: tried + 1}, 0, 0); err != nil || len(all) != 0 || !bytes.Equal(next, want) {
 		t.Errorf("%d deliveries, the next %x, want %x (%v)", len(all), next, want, err)
 	}
 	if all, next, err = h.AllDeliveries(0, 0, 0, next, 5); err != nil || len(all) != 0 || next != nil {

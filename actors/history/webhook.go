@@ -7,7 +7,9 @@ import (
 	"slices"
 	"sort"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -16,13 +18,13 @@ import (
 func Subscription(j interface {
 	Get(key []byte) (value []byte, ok bool, err error)
 	Record(stream wal.Stream, seq uint64) (wal.Record, bool, error)
-}, t ledger.Target,
+}, t layout.Target,
 ) (*ledger.Subscription, error) {
-	row, ok, err := j.Get(ledger.SubscriptionKey(t.Account, t.Number))
+	row, ok, err := j.Get(layout.SubscriptionKey(t.Account, t.Number))
 	if err != nil || !ok {
 		return nil, err
 	}
-	seq, err := ledger.DecodeSeqRow(row)
+	seq, err := layout.DecodeSeqRow(row)
 	if err != nil {
 		return nil, err
 	}
@@ -50,11 +52,11 @@ func (v viewed) Record(stream wal.Stream, seq uint64) (wal.Record, bool, error) 
 // Subscriptions reads those of an account's webhook subscriptions that have these numbers, without
 // those that are removed. The account's head has the numbers of the others: to look for them among
 // all that it ever had would cost more with each one that was removed.
-func (h *History) Subscriptions(a ledger.AccountID, numbers []uint32) (all []*ledger.Subscription, err error) {
+func (h *History) Subscriptions(a pix.AccountID, numbers []uint32) (all []*ledger.Subscription, err error) {
 	err = h.look(a, func(v View) error {
 		all = nil
 		for _, n := range numbers {
-			s, err := Subscription(viewed{v, h.journal}, ledger.Target{Account: a, Number: n})
+			s, err := Subscription(viewed{v, h.journal}, layout.Target{Account: a, Number: n})
 			if err != nil {
 				return err
 			}
@@ -70,11 +72,11 @@ func (h *History) Subscriptions(a ledger.AccountID, numbers []uint32) (all []*le
 // AllSubscriptions lists webhook subscriptions, removed ones included, by account: those of one
 // account, or of all where a is 0. The list begins after the key after, which an earlier call
 // returned as next; next is nil at the end.
-func (h *History) AllSubscriptions(a ledger.AccountID, after []byte, limit int) (all []*ledger.Subscription, next []byte, err error) {
+func (h *History) AllSubscriptions(a pix.AccountID, after []byte, limit int) (all []*ledger.Subscription, next []byte, err error) {
 	err = h.look(a, func(v View) error {
-		lo, hi := ledger.AllSubscriptions()
+		lo, hi := layout.AllSubscriptions()
 		if a != 0 {
-			lo, hi = ledger.SubscriptionsOf(a)
+			lo, hi = layout.SubscriptionsOf(a)
 		}
 		all, next, err = h.subscriptions(v, lo, hi, after, limit)
 		return err
@@ -84,11 +86,11 @@ func (h *History) AllSubscriptions(a ledger.AccountID, after []byte, limit int) 
 
 func (h *History) subscriptions(v View, lo, hi, after []byte, limit int) ([]*ledger.Subscription, []byte, error) {
 	return page(v, lo, hi, after, limit, func(k, _ []byte) (*ledger.Subscription, bool, error) {
-		a, number, err := ledger.DecodeSubscriptionKey(k)
+		a, number, err := layout.DecodeSubscriptionKey(k)
 		if err != nil {
 			return nil, false, err
 		}
-		s, err := Subscription(viewed{v, h.journal}, ledger.Target{Account: a, Number: number})
+		s, err := Subscription(viewed{v, h.journal}, layout.Target{Account: a, Number: number})
 		return s, s != nil, err
 	})
 }
@@ -96,7 +98,7 @@ func (h *History) subscriptions(v View, lo, hi, after []byte, limit int) ([]*led
 // Deliveries lists deliveries of one subscription in a state. Pending ones come in the order of
 // their next attempts, others by event, the newest first. page counts from 1.
 // ledger.ErrTooLong: finding them takes too long.
-func (h *History) Deliveries(t ledger.Target, state ledger.DeliveryState, p ledger.Page) (all []ledger.DeliveryItem, err error) {
+func (h *History) Deliveries(t layout.Target, state layout.DeliveryState, p layout.Page) (all []ledger.DeliveryItem, err error) {
 	skip := uint64(p.Number-1) * uint64(p.Size)
 	if skip/uint64(p.Size) != uint64(p.Number-1) {
 		return nil, nil // the page lies beyond every list
@@ -104,10 +106,10 @@ func (h *History) Deliveries(t ledger.Target, state ledger.DeliveryState, p ledg
 	err = h.limited(t.Account, func(limit *scanLimit) error {
 		all = nil
 		return h.look(t.Account, func(v View) error {
-			lo, hi := ledger.DeliveriesOf(t, state, 0)
+			lo, hi := layout.DeliveriesOf(t, state, 0)
 			scan := v.ScanBack
-			if state == ledger.DeliveryPending {
-				lo, hi = ledger.PendingOf(t)
+			if state == layout.DeliveryPending {
+				lo, hi = layout.PendingOf(t)
 				scan = v.Scan
 			}
 			return scan(lo, hi, func(k, b []byte) (bool, error) {
@@ -129,35 +131,35 @@ func (h *History) Deliveries(t ledger.Target, state ledger.DeliveryState, p ledg
 // state. Of each subscription pending ones come first, by their next attempts, then delivered
 // and dead ones, by event. The list begins after the key after, which an earlier call returned
 // as next; next is nil at the end. One call looks at 10,000 subscriptions at most.
-func (h *History) AllDeliveries(a ledger.AccountID, number uint32, state ledger.DeliveryState, after []byte, limit int) (all []ledger.DeliveryItem, next []byte, err error) {
+func (h *History) AllDeliveries(a pix.AccountID, number uint32, state layout.DeliveryState, after []byte, limit int) (all []ledger.DeliveryItem, next []byte, err error) {
 	err = h.look(a, func(v View) error {
-		lo, hi := ledger.AllSubscriptions()
+		lo, hi := layout.AllSubscriptions()
 		switch {
 		case number != 0:
-			lo = ledger.SubscriptionKey(a, number)
+			lo = layout.SubscriptionKey(a, number)
 			hi = append(lo[:len(lo):len(lo)], 0)
 		case a != 0:
-			lo, hi = ledger.SubscriptionsOf(a)
+			lo, hi = layout.SubscriptionsOf(a)
 		}
-		if t, ok := ledger.TargetOf(after); ok {
-			lo = slices.MaxFunc([][]byte{lo, ledger.SubscriptionKey(t.Account, t.Number)}, bytes.Compare)
+		if t, ok := layout.TargetOf(after); ok {
+			lo = slices.MaxFunc([][]byte{lo, layout.SubscriptionKey(t.Account, t.Number)}, bytes.Compare)
 			if bytes.Compare(lo, hi) >= 0 {
 				return nil // the key is of another list
 			}
 		}
 		looks := 0
 		return v.Scan(lo, hi, func(k, _ []byte) (bool, error) {
-			account, number, err := ledger.DecodeSubscriptionKey(k)
+			account, number, err := layout.DecodeSubscriptionKey(k)
 			if err != nil {
 				return false, err
 			}
-			t := ledger.Target{Account: account, Number: number}
+			t := layout.Target{Account: account, Number: number}
 			if looks++; looks > tried || len(all) == limit {
-				next = ledger.PendingKey(t, 0, 0)
+				next = layout.PendingKey(t, 0, 0)
 				return false, nil
 			}
 			from := after
-			if began, _ := ledger.TargetOf(after); began != t {
+			if began, _ := layout.TargetOf(after); began != t {
 				from = nil
 			}
 			more, rest, err := h.ofTarget(v, t, state, from, limit-len(all))
@@ -169,11 +171,11 @@ func (h *History) AllDeliveries(a ledger.AccountID, number uint32, state ledger.
 }
 
 // ofTarget is AllDeliveries for one subscription.
-func (h *History) ofTarget(v View, t ledger.Target, state ledger.DeliveryState, after []byte, limit int) (all []ledger.DeliveryItem, next []byte, err error) {
-	for _, s := range []ledger.DeliveryState{ledger.DeliveryPending, ledger.DeliveryDelivered, ledger.DeliveryDead} {
-		lo, hi := ledger.DeliveriesOf(t, s, 0)
-		if s == ledger.DeliveryPending {
-			lo, hi = ledger.PendingOf(t)
+func (h *History) ofTarget(v View, t layout.Target, state layout.DeliveryState, after []byte, limit int) (all []ledger.DeliveryItem, next []byte, err error) {
+	for _, s := range []layout.DeliveryState{layout.DeliveryPending, layout.DeliveryDelivered, layout.DeliveryDead} {
+		lo, hi := layout.DeliveriesOf(t, s, 0)
+		if s == layout.DeliveryPending {
+			lo, hi = layout.PendingOf(t)
 		}
 		if state != 0 && s != state || string(after) >= string(hi) {
 			continue
@@ -198,14 +200,14 @@ func (h *History) ofTarget(v View, t ledger.Target, state ledger.DeliveryState, 
 
 // delivery makes a delivery of its row: the one with the due time, or the one with the status.
 func (h *History) delivery(v View, k, b []byte) (ledger.DeliveryItem, error) {
-	if ledger.IsPending(k) {
+	if layout.IsPending(k) {
 		return h.pending(v, k, b)
 	}
-	t, state, sequence, err := ledger.DecodeDeliveryKey(k)
+	t, state, sequence, err := layout.DecodeDeliveryKey(k)
 	if err != nil {
 		return ledger.DeliveryItem{}, err
 	}
-	s, err := ledger.DecodeDeliveryStatus(b)
+	s, err := layout.DecodeDeliveryStatus(b)
 	if err != nil {
 		return ledger.DeliveryItem{}, err
 	}
@@ -214,31 +216,31 @@ func (h *History) delivery(v View, k, b []byte) (ledger.DeliveryItem, error) {
 
 // pending makes a delivery of its row with the due time.
 func (h *History) pending(v View, k, b []byte) (ledger.DeliveryItem, error) {
-	p, err := ledger.DecodePending(k, b)
+	p, err := layout.DecodePending(k, b)
 	if err != nil {
 		return ledger.DeliveryItem{}, err
 	}
-	b, tried, err := v.Get(ledger.DeliveryKey(p.Target, ledger.DeliveryPending, p.Sequence))
+	b, tried, err := v.Get(layout.DeliveryKey(p.Target, layout.DeliveryPending, p.Sequence))
 	if err != nil {
 		return ledger.DeliveryItem{}, err
 	}
 	s := p.Untried()
 	if tried {
-		if s, err = ledger.DecodeDeliveryStatus(b); err != nil {
+		if s, err = layout.DecodeDeliveryStatus(b); err != nil {
 			return ledger.DeliveryItem{}, err
 		}
 	}
-	return h.withEvent(p.Target, p.Sequence, ledger.DeliveryPending, s)
+	return h.withEvent(p.Target, p.Sequence, layout.DeliveryPending, s)
 }
 
 // withEvent joins a delivery with its event.
-func (h *History) withEvent(t ledger.Target, sequence uint64, state ledger.DeliveryState, s *ledger.DeliveryStatus) (ledger.DeliveryItem, error) {
+func (h *History) withEvent(t layout.Target, sequence uint64, state layout.DeliveryState, s *layout.DeliveryStatus) (ledger.DeliveryItem, error) {
 	e, err := h.event(t.Account, s.Record, s.Event, sequence)
 	return ledger.DeliveryItem{Target: t, Event: e, State: state, Status: s}, err
 }
 
 // event reads the event of a record.
-func (h *History) event(a ledger.AccountID, seq uint64, index uint8, sequence uint64) (ledger.Event, error) {
+func (h *History) event(a pix.AccountID, seq uint64, index uint8, sequence uint64) (ledger.Event, error) {
 	r, err := Record(h.journal, a, seq)
 	if err != nil {
 		return ledger.Event{}, err
@@ -253,7 +255,7 @@ func (h *History) event(a ledger.AccountID, seq uint64, index uint8, sequence ui
 
 // eventTime returns the time of the record that caused an account's event. Each record says how
 // many events there were up to it, so it reads few of them. ledger.ErrNoDelivery: there is none.
-func (h *History) eventTime(v View, a ledger.AccountID, sequence uint64) (at ledger.Millis, err error) {
+func (h *History) eventTime(v View, a pix.AccountID, sequence uint64) (at pix.Millis, err error) {
 	newest, err := v.Last(wal.Stream(a))
 	if err != nil {
 		return 0, err
@@ -278,20 +280,20 @@ func (h *History) eventTime(v View, a ledger.AccountID, sequence uint64) (at led
 	case failed != nil:
 		return 0, failed
 	case sequence == 0 || uint64(first) == newest:
-		return 0, ledger.ErrNoDelivery
+		return 0, layout.ErrNoDelivery
 	}
 	return at, nil
 }
 
 // Delivery returns one delivery of a subscription by the event's sequence; nil where there is
 // none.
-func (h *History) Delivery(t ledger.Target, sequence uint64) (found *ledger.DeliveryItem, err error) {
+func (h *History) Delivery(t layout.Target, sequence uint64) (found *ledger.DeliveryItem, err error) {
 	err = h.look(t.Account, func(v View) error {
 		at, err := h.eventTime(v, t.Account, sequence)
 		if err != nil {
 			return err
 		}
-		state, s, err := ledger.FindDelivery(v, t, sequence, at)
+		state, s, err := layout.FindDelivery(v, t, sequence, at)
 		if err != nil {
 			return err
 		}
@@ -299,7 +301,7 @@ func (h *History) Delivery(t ledger.Target, sequence uint64) (found *ledger.Deli
 		found = &d
 		return err
 	})
-	if errors.Is(err, ledger.ErrNoDelivery) {
+	if errors.Is(err, layout.ErrNoDelivery) {
 		return nil, nil
 	}
 	if err != nil {
@@ -309,7 +311,7 @@ func (h *History) Delivery(t ledger.Target, sequence uint64) (found *ledger.Deli
 }
 
 // Subscription reads a webhook subscription; nil where the account never had it.
-func (h *History) Subscription(t ledger.Target) (s *ledger.Subscription, err error) {
+func (h *History) Subscription(t layout.Target) (s *ledger.Subscription, err error) {
 	err = h.look(t.Account, func(v View) error {
 		s, err = Subscription(viewed{v, h.journal}, t)
 		return err
@@ -318,16 +320,16 @@ func (h *History) Subscription(t ledger.Target) (s *ledger.Subscription, err err
 }
 
 // Backlog counts a subscription's deliveries that wait, and those that are dead.
-func (h *History) Backlog(t ledger.Target) (pending, dead uint64, err error) {
+func (h *History) Backlog(t layout.Target) (pending, dead uint64, err error) {
 	err = h.look(t.Account, func(v View) error {
 		count := func(lo, hi []byte, n *uint64) error {
 			return v.Scan(lo, hi, func(_, _ []byte) (bool, error) { *n++; return true, nil })
 		}
-		lo, hi := ledger.PendingOf(t)
+		lo, hi := layout.PendingOf(t)
 		if err := count(lo, hi, &pending); err != nil {
 			return err
 		}
-		lo, hi = ledger.DeliveriesOf(t, ledger.DeliveryDead, 0)
+		lo, hi = layout.DeliveriesOf(t, layout.DeliveryDead, 0)
 		return count(lo, hi, &dead)
 	})
 	return pending, dead, err

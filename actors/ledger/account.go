@@ -2,15 +2,18 @@ package ledger
 
 import (
 	"fmt"
+
+	"pixd/actors/cbormap"
+	"pixd/actors/pix"
 )
 
 // Account is one account's head: its settings and totals. Its size does not grow with the
 // account's history. The zero value with an ID is an account that has not been opened.
 type Account struct {
-	ID       AccountID
-	Seq      uint64 // sequence of the newest record; 0: the account is not opened
-	Time     Millis // time of the newest record
-	Opened   Millis // when the account was opened
+	ID       pix.AccountID
+	Seq      uint64     // sequence of the newest record; 0: the account is not opened
+	Time     pix.Millis // time of the newest record
+	Opened   pix.Millis // when the account was opened
 	Settings Settings
 	Totals   Totals
 
@@ -86,7 +89,7 @@ func (a *Account) follows(r *Record) error {
 // or booking number.
 func (t Totals) after(r *Record) (Totals, bool) {
 	k := r.Kind.row()
-	var balance, held Amount
+	var balance, held pix.Amount
 	if r.Tx != nil {
 		balance, held = k.balance.of(r.Tx), k.held.of(r.Tx)
 	}
@@ -133,16 +136,16 @@ func (t Totals) check() error {
 // headForm is the stored form of the head. In the head row it comes after the sequence,
 // checksum and time of the newest record that the head includes.
 type headForm struct {
-	Opened   Millis   `cbor:"1,keyasint"`
-	Settings Settings `cbor:"2,keyasint"`
-	Totals   Totals   `cbor:"3,keyasint"`
+	Opened   pix.Millis `cbor:"1,keyasint"`
+	Settings Settings   `cbor:"2,keyasint"`
+	Totals   Totals     `cbor:"3,keyasint"`
 
 	Subscriptions []Subscribed `cbor:"4,keyasint,omitempty"`
 }
 
 // EncodeHead encodes the head for its row, without ID, Seq and Time.
 func (a *Account) EncodeHead() []byte {
-	b, err := encoding.Marshal(headForm{a.Opened, a.Settings, a.Totals, a.Subscriptions})
+	b, err := cbormap.Encoding.Marshal(headForm{a.Opened, a.Settings, a.Totals, a.Subscriptions})
 	if err != nil {
 		panic(fmt.Sprintf("ledger: encode head of %v: %v", a.ID, err))
 	}
@@ -152,7 +155,7 @@ func (a *Account) EncodeHead() []byte {
 // DecodeHead decodes what EncodeHead has encoded. ID, Seq and Time stay as they are.
 func (a *Account) DecodeHead(b []byte) error {
 	var f headForm
-	if err := decoding.Unmarshal(b, &f); err != nil {
+	if err := cbormap.Decoding.Unmarshal(b, &f); err != nil {
 		return fmt.Errorf("ledger: head of %v: %w", a.ID, err)
 	}
 	a.Opened, a.Settings, a.Totals, a.Subscriptions = f.Opened, f.Settings, f.Totals, f.Subscriptions

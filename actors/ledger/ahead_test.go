@@ -1,25 +1,30 @@
 package ledger
 
-import "testing"
+import (
+	"testing"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
+)
 
 // attended looks after a payout or refund whose due row is of an accepted one.
 func (h *harness) attended(t *Transaction) Decision {
 	h.t.Helper()
-	return h.step(Attend{ID: EntityID(t.ID)})
+	return h.step(Attend{ID: layout.EntityID(t.ID)})
 }
 
 // startBehind starts a process whose clock is behind that of the one before: stamps go on from the
 // newest record's.
-func (h *harness) startBehind(by Millis) {
+func (h *harness) startBehind(by pix.Millis) {
 	h.now, h.ahead = h.now-by, h.ahead+by
 	h.restart()
 }
 
 // waitsUntil checks that nothing starts for a payout or refund before an instant, and returns what
 // starts at it.
-func (h *harness) waitsUntil(t *Transaction, at Millis) Goal {
+func (h *harness) waitsUntil(t *Transaction, at pix.Millis) Goal {
 	h.t.Helper()
-	for _, now := range []Millis{h.now, at - 1} {
+	for _, now := range []pix.Millis{h.now, at - 1} {
 		h.now = now
 		if d := h.attended(t); len(d.Launch) > 0 || d.Attended == nil || d.Attended.Again != at {
 			h.t.Errorf("%v before %v: %+v %+v", t.Kind, at, d.Launch, d.Attended)
@@ -40,7 +45,7 @@ func TestStampedAhead(t *testing.T) {
 	h.open(DefaultSettings(), 50_000)
 	paid := h.paid("a", 10_000)
 	h.now += 4 * hour
-	p := h.step(RequestPayout{Amount: 500, Key: Key{Type: KeyEmail, Value: "a@pix.test"}}).Launch[0].Tx
+	p := h.step(RequestPayout{Amount: 500, Key: pix.Key{Type: pix.KeyEmail, Value: "a@pix.test"}}).Launch[0].Tx
 	r := h.step(RequestRefund{Original: paid.ID.String(), Amount: 1000, Reason: "MD06"}).Launch[0].Tx
 	for _, sent := range []*Transaction{p, r} {
 		h.step(ResolveTransfer{ID: sent.ID, EndToEnd: sent.EndToEnd, Result: TransferIsAccepted})
@@ -50,7 +55,7 @@ func TestStampedAhead(t *testing.T) {
 	if goal := h.waitsUntil(p, start+h.terms.OrphanAfter); goal != GoalVoid {
 		t.Errorf("the payout: %v", goal)
 	}
-	if d := h.step(ResolveTransfer{ID: p.ID, EndToEnd: p.EndToEnd, Result: TransferIsVoided}); d.Tx.Status != StatusFailed {
+	if d := h.step(ResolveTransfer{ID: p.ID, EndToEnd: p.EndToEnd, Result: TransferIsVoided}); d.Tx.Status != pix.StatusFailed {
 		t.Errorf("the payout is %v", d.Tx.Status)
 	}
 	h.now, h.ahead = start, h.ahead+h.terms.OrphanAfter

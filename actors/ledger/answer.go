@@ -1,6 +1,8 @@
 package ledger
 
-import "errors"
+import (
+	"errors"
+)
 
 // Answer is the result of a command. It is sent once it is durable.
 type Answer struct {

@@ -3,6 +3,9 @@ package ledger
 import (
 	"strings"
 	"testing"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // TestApplyRefunds checks that a record about a refund or a case which cannot follow the
@@ -15,7 +18,7 @@ func TestApplyRefunds(t *testing.T) {
 	refund := h.step(RequestRefund{Original: endToEnd("a"), Amount: 1000, Reason: "MD06"}).Launch[0].Tx
 	h.step(ResolveTransfer{ID: refund.ID, EndToEnd: refund.EndToEnd, Result: TransferIsSettled})
 	k := h.step(OpenCase{Infraction: "inf-1", EndToEnd: endToEnd("a"), Amount: 500, Situation: "SCAM"}).Case
-	h.step(CloseCase{ID: k.ID, Result: Agreed})
+	h.step(CloseCase{ID: k.ID, Result: pix.Agreed})
 	for _, v := range []struct {
 		name  string
 		kind  RecordKind
@@ -30,7 +33,7 @@ func TestApplyRefunds(t *testing.T) {
 		{"held below zero", CaseOpened, func(r *Record) { r.Sums.Held = -1 }, "below zero"},
 		{"excess below zero", CaseOpened, func(r *Record) { r.Sums.Excess = -1 }, "below zero"},
 		{"no sums", RefundHeld, func(r *Record) { r.Sums = nil }, "refund sums where none belong"},
-		{"sums of no use", RefundAccepted, func(r *Record) { r.Sums = &RefundSums{} }, "refund sums where none belong"},
+		{"sums of no use", RefundAccepted, func(r *Record) { r.Sums = &layout.RefundSums{} }, "refund sums where none belong"},
 		{"no case", CaseOpened, func(r *Record) { r.Case = nil }, "a case where none belongs"},
 		{"a case of no use", RefundHeld, func(r *Record) { r.Case = k }, "a case where none belongs"},
 		{"a transaction of no use", CaseOpened, func(r *Record) { r.Tx = refund }, "a transaction where none belongs"},
@@ -107,7 +110,7 @@ func TestVoidedTooEarly(t *testing.T) {
 	h.step(ResolveTransfer{ID: tx.ID, EndToEnd: tx.EndToEnd, Result: TransferIsSending})
 	h.step(ResolveTransfer{ID: tx.ID, EndToEnd: tx.EndToEnd, Result: TransferIsAccepted, Doubt: true})
 	d := h.step(ResolveTransfer{ID: tx.ID, EndToEnd: tx.EndToEnd, Result: TransferIsVoided})
-	if len(d.Records) != 0 || d.Ended == nil || d.Ended.Status != StatusAccepted || *d.Attended != (Attended{Open: true}) {
+	if len(d.Records) != 0 || d.Ended == nil || d.Ended.Status != pix.StatusAccepted || *d.Attended != (Attended{Open: true}) {
 		t.Errorf("%+v %+v", d.Ended, d.Attended)
 	}
 }
@@ -118,8 +121,8 @@ func TestCaseRefundTasksAreRare(t *testing.T) {
 	h := newHarness(t)
 	h.open(DefaultSettings(), 10_000)
 	h.paid("a", 10_000)
-	refund := h.step(CloseCase{ID: h.reported("a", 10_000).ID, Result: Agreed}).Launch[0].Tx
-	payout := h.step(RequestPayout{Amount: 100, Key: Key{Type: KeyEmail, Value: "a@pix.test"}}).Launch[0].Tx
+	refund := h.step(CloseCase{ID: h.reported("a", 10_000).ID, Result: pix.Agreed}).Launch[0].Tx
+	payout := h.step(RequestPayout{Amount: 100, Key: pix.Key{Type: pix.KeyEmail, Value: "a@pix.test"}}).Launch[0].Tx
 	h.step(ResolveTransfer{ID: payout.ID, EndToEnd: payout.EndToEnd, Result: TransferIsSending})
 	for of, rarely := range map[*Transaction]bool{refund: true, payout: false} {
 		h.step(ResolveTransfer{ID: of.ID, EndToEnd: of.EndToEnd, Result: TransferIsAccepted, Doubt: true})

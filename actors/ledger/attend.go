@@ -1,5 +1,10 @@
 package ledger
 
+import (
+	"pixd/actors/layout"
+	"pixd/actors/pix"
+)
+
 // Goal is the task of a child actor, which carries one payout or refund to the scheme and
 // reports the result to the account. Of a refund no key is looked up.
 type Goal uint8
@@ -38,18 +43,18 @@ type Launch struct {
 // that waits. Where Attend starts a child actor, the result comes with the child actor's
 // report.
 type Attended struct {
-	Again   Millis // engine time at which to look at the payout again; 0: never
-	Unheard bool   // the scheme could not be asked
-	Open    bool   // the scheme answered, but the payout has no final status yet
-	Rarely  bool   // with Unheard or Open: the task is for a special-return case's refund, which may be tried for weeks
-	Public  string // with Unheard: transaction_id of the payout or refund
-	Queued  bool   // the payout waits for directory capacity
-	Skipped bool   // nothing was done: a child actor carries the payout, the payout may not be retried now, or it has a final status
+	Again   pix.Millis // engine time at which to look at the payout again; 0: never
+	Unheard bool       // the scheme could not be asked
+	Open    bool       // the scheme answered, but the payout has no final status yet
+	Rarely  bool       // with Unheard or Open: the task is for a special-return case's refund, which may be tried for weeks
+	Public  string     // with Unheard: transaction_id of the payout or refund
+	Queued  bool       // the payout waits for directory capacity
+	Skipped bool       // nothing was done: a child actor carries the payout, the payout may not be retried now, or it has a final status
 }
 
 // carriedAgain is how long, in ms, the scanner waits before it starts another due task for
 // a payout that a child actor carries.
-const carriedAgain = Millis(1000)
+const carriedAgain = pix.Millis(1000)
 
 // decide looks after a payout or refund that waits: it starts a child actor, or fails the payout if
 // its time limit has passed.
@@ -57,20 +62,20 @@ func (c *dueTransfer) decide(d *draft) Decision {
 	t, now := c.tx, d.stamp.Clock
 	switch {
 	case c.carried:
-		return Decision{Attended: &Attended{Again: now + carriedAgain, Queued: t.Status == StatusQueued, Skipped: true}}
-	case c.Retry && (t.Status != StatusQueued || d.stamp.Inactive || now >= t.Transfer.DueAt && !d.stamp.Doubted):
-		return Decision{Attended: &Attended{Queued: t.Status == StatusQueued, Skipped: true}}
+		return Decision{Attended: &Attended{Again: now + carriedAgain, Queued: t.Status == pix.StatusQueued, Skipped: true}}
+	case c.Retry && (t.Status != pix.StatusQueued || d.stamp.Inactive || now >= t.Transfer.DueAt && !d.stamp.Doubted):
+		return Decision{Attended: &Attended{Queued: t.Status == pix.StatusQueued, Skipped: true}}
 	case c.Retry:
 		return launch(t, GoalRetry)
 	}
 	switch t.Status {
-	case StatusHeld, StatusSending:
+	case pix.StatusHeld, pix.StatusSending:
 		if c.mayBeBack {
 			return launch(t, GoalVoid)
 		}
 		return launch(t, GoalResume)
-	case StatusAccepted:
-		if t.Kind == TxRefund {
+	case pix.StatusAccepted:
+		if t.Kind == pix.TxRefund {
 			return d.askAboutRefund(t, c.mayBeBack)
 		}
 		switch orphan := t.OrphanAt(d.stamp.Reading, &d.stamp.Terms); {
@@ -81,7 +86,7 @@ func (c *dueTransfer) decide(d *draft) Decision {
 		default:
 			return Decision{Attended: &Attended{Again: orphan}}
 		}
-	case StatusQueued, StatusPending:
+	case pix.StatusQueued, pix.StatusPending:
 		return d.expire(*t)
 	}
 	return Decision{Attended: &Attended{Skipped: true}} // the payout has a final status already
@@ -109,7 +114,7 @@ func (d *draft) expire(t Transaction) Decision {
 		return Decision{Attended: &Attended{Again: t.Transfer.DueAt}}
 	case d.stamp.Doubted:
 		return Decision{Attended: &Attended{}}
-	case t.Status == StatusQueued:
+	case t.Status == pix.StatusQueued:
 		t = *d.fail(t, ReasonQueueTimeout)
 	default:
 		t = *d.fail(t, ReasonExpired)
@@ -122,8 +127,8 @@ func (d *draft) expire(t Transaction) Decision {
 // Attend is the command of a due task: look after one payout, refund or special-return case
 // that waits.
 type Attend struct {
-	Kind DueKind // kind of the due row that the task is from; 0 with Retry
-	ID   EntityID
+	Kind layout.DueKind // kind of the due row that the task is from; 0 with Retry
+	ID   layout.EntityID
 	Seq  uint64 // sequence of a record about the payout or refund; 0: the merchant can see it, and its item row leads to the record
 	// Retry is true where directory capacity may be available again for a queued payout. It
 	// is false where the payout's due time has come, or its child actor was lost in a
@@ -144,10 +149,10 @@ func (c Attend) traits() Traits { return Traits{NeedsActive: c.Retry} }
 // gather reads the case, or the payout or refund to look after: first among those in flight or visible
 // to the merchant, else from the record that the due row names.
 func (c Attend) gather(g *gathering) (decider, error) {
-	if c.Kind == DueCase {
-		return g.gatherDueCase(CaseID(c.ID))
+	if c.Kind == layout.DueCase {
+		return g.gatherDueCase(pix.CaseID(c.ID))
 	}
-	id := TxID(c.ID)
+	id := pix.TxID(c.ID)
 	t, err := g.transfer(id, "")
 	if err == nil && t == nil {
 		if c.Seq == 0 {
@@ -160,7 +165,7 @@ func (c Attend) gather(g *gathering) (decider, error) {
 	}
 	f := &dueTransfer{Attend: c, tx: t, carried: g.Carried(id) != nil}
 	g.stakes.released = t.Gross()
-	if t.Kind == TxRefund && t.Status.InFlight() {
+	if t.Kind == pix.TxRefund && t.Status.InFlight() {
 		f.mayBeBack, err = g.mayBeBack(t)
 	}
 	return f, err

@@ -3,6 +3,9 @@ package ledger
 import (
 	"bytes"
 	"testing"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // measured is a command with what an account decides it from. It can be decided any number
@@ -39,13 +42,13 @@ func usualPayments(b *testing.B) (*harness, []measured) {
 	s := DefaultSettings()
 	s.Name, s.Document, s.CashOutFee = "Padaria São João", "12345678000195", Fee{Fixed: 50}
 	h.open(s, 1<<40)
-	h.step(Subscribe{URL: "https://example.com/hook", Events: EventMask(0).With(EventChargePaid).With(EventPayoutConfirmed), Secret: make([]byte, 32)})
+	h.step(Subscribe{URL: "https://example.com/hook", Events: pix.EventMask(0).With(pix.EventChargePaid).With(pix.EventPayoutConfirmed), Secret: make([]byte, 32)})
 	const id = "E60701190202603011200abcdefghijk"
-	charge, made := h.measure("charge", CreateCharge{Amount: 25_000, ExternalID: "order-1", Description: "two coffees", Key: Key{Type: KeyEVP, Value: "0b6e4c1e-8f7a-4d3b-9c2a-1f2e3d4c5b6a"}})
+	charge, made := h.measure("charge", CreateCharge{Amount: 25_000, ExternalID: "order-1", Description: "two coffees", Key: pix.Key{Type: pix.KeyEVP, Value: "0b6e4c1e-8f7a-4d3b-9c2a-1f2e3d4c5b6a"}})
 	receive, _ := h.measure("receive", ReceivePayment{EndToEnd: id, Amount: 25_000, TxID: made.Tx.Public(), PayerName: "Ana", PayerDocument: "12345678909", PayerISPB: "60701190"})
-	payout, held := h.measure("payout", RequestPayout{Amount: 10_000, Key: Key{Type: KeyEmail, Value: "ana@example.com"}, ExternalID: "salary-1", Description: "March"})
+	payout, held := h.measure("payout", RequestPayout{Amount: 10_000, Key: pix.Key{Type: pix.KeyEmail, Value: "ana@example.com"}, ExternalID: "salary-1", Description: "March"})
 	tx := held.Tx
-	accept, accepted := h.measure("accept", ResolveTransfer{ID: tx.ID, EndToEnd: tx.EndToEnd, Result: TransferIsAccepted, Owner: Party{Name: "Ana", Document: "12345678909", ISPB: "60701190"}})
+	accept, accepted := h.measure("accept", ResolveTransfer{ID: tx.ID, EndToEnd: tx.EndToEnd, Result: TransferIsAccepted, Owner: pix.Party{Name: "Ana", Document: "12345678909", ISPB: "60701190"}})
 	settle, _ := h.measure("settle", ResolveTransfer{ID: tx.ID, EndToEnd: accepted.Tx.EndToEnd, Notice: true, Result: TransferIsSettled})
 	refund, _ := h.measure("refund", RequestRefund{Original: id, Amount: 5_000, Reason: "MD06"})
 	return h, []measured{charge, receive, payout, accept, settle, refund}
@@ -123,7 +126,7 @@ func BenchmarkDecode(b *testing.B) {
 func BenchmarkProject(b *testing.B) {
 	eachKind(b, func(b *testing.B, r *Record) {
 		want := len(Project(nil, r))
-		var rows []Row
+		var rows []layout.Row
 		b.ReportAllocs()
 		for b.Loop() {
 			if rows = Project(rows[:0], r); len(rows) != want || want == 0 {

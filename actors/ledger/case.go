@@ -1,103 +1,44 @@
 package ledger
 
-// CaseID identifies one special-return case (MED). It is made like a TxID.
-type CaseID [16]byte
-
-const casePrefix = "med_"
-
-// String is the id as merchants and operators see it: med_ and 26 characters.
-func (c CaseID) String() string { return casePrefix + lower32.EncodeToString(c[:]) }
-
-// ParseCaseID parses the form that String makes; false for any other string.
-func ParseCaseID(s string) (CaseID, bool) {
-	b, ok := parseID(s, casePrefix)
-	return CaseID(b), ok
-}
-
-// CaseStatus is the status of a special-return case. Its values are stored.
-type CaseStatus uint8
-
-// The statuses of a case.
-const (
-	CaseOpen      CaseStatus = 1 // the merchant may still defend it
-	CaseDefended  CaseStatus = 2 // the merchant has defended it; the institution's analyst has not decided yet
-	CaseClosed    CaseStatus = 3 // final: decided, see Case.Result
-	CaseCancelled CaseStatus = 4 // final: the participant that had opened the case has withdrawn it
+import (
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
-
-var caseStatusNames = [...]string{"", "open", "defended", "closed", "cancelled"}
-
-// String is the status's name in answers.
-func (s CaseStatus) String() string { return caseStatusNames[s] }
-
-// CaseStatuses returns all statuses of a case.
-func CaseStatuses() []CaseStatus {
-	return []CaseStatus{CaseOpen, CaseDefended, CaseClosed, CaseCancelled}
-}
-
-// Decided tells whether the status is final.
-func (s CaseStatus) Decided() bool { return s >= CaseClosed }
-
-// CaseResult is the result of a case's analysis: whether the institution agrees that the
-// money must go back. Its values are stored.
-type CaseResult uint8
-
-// The results of an analysis. Source: the directory's infraction report (DICT API).
-const (
-	Agreed    CaseResult = 1 // the money is refunded
-	Disagreed CaseResult = 2 // the money stays
-)
-
-var caseResultNames = [...]string{"", "AGREED", "DISAGREED"}
-
-// String is the directory's word for the result; empty for no result.
-func (r CaseResult) String() string { return caseResultNames[r] }
-
-// ParseCaseResult parses the directory's word for a result; false for any other string.
-func ParseCaseResult(s string) (CaseResult, bool) {
-	switch s {
-	case "AGREED":
-		return Agreed, true
-	case "DISAGREED":
-		return Disagreed, true
-	}
-	return 0, false
-}
 
 // Case is a special-return case (MED): a payer has reported a payment that the account
 // received, and the institution must decide whether the money goes back. Every record about
 // a case contains the whole case, in its state after the record.
 type Case struct {
-	ID         CaseID `cbor:"1,keyasint"`
-	Ordinal    uint64 `cbor:"2,keyasint"` // position among the account's cases in the order of opening, from 1
-	Infraction string `cbor:"3,keyasint"` // the scheme's id of the report
-	Original   TxID   `cbor:"4,keyasint"` // transaction id of the reported payment
-	EndToEnd   string `cbor:"5,keyasint"` // end-to-end id of the reported payment
+	ID         pix.CaseID `cbor:"1,keyasint"`
+	Ordinal    uint64     `cbor:"2,keyasint"` // position among the account's cases in the order of opening, from 1
+	Infraction string     `cbor:"3,keyasint"` // the scheme's id of the report
+	Original   pix.TxID   `cbor:"4,keyasint"` // transaction id of the reported payment
+	EndToEnd   string     `cbor:"5,keyasint"` // end-to-end id of the reported payment
 
-	Amount   Amount `cbor:"6,keyasint"`           // the disputed amount as reported, base units
-	Held     Amount `cbor:"7,keyasint,omitempty"` // what the case holds of the account's money, whether there is so much or not
-	Covered  Amount `cbor:"8,keyasint,omitempty"` // the part of Held for which there was money right after the record
-	Refunded Amount `cbor:"9,keyasint,omitempty"` // what the engine's refunds for this case have returned
+	Amount   pix.Amount `cbor:"6,keyasint"`           // the disputed amount as reported, base units
+	Held     pix.Amount `cbor:"7,keyasint,omitempty"` // what the case holds of the account's money, whether there is so much or not
+	Covered  pix.Amount `cbor:"8,keyasint,omitempty"` // the part of Held for which there was money right after the record
+	Refunded pix.Amount `cbor:"9,keyasint,omitempty"` // what the engine's refunds for this case have returned
 
-	Situation  string     `cbor:"10,keyasint"` // the directory's word for the fraud
-	Status     CaseStatus `cbor:"11,keyasint"`
-	Result     CaseResult `cbor:"12,keyasint,omitempty"`
-	Details    string     `cbor:"13,keyasint,omitempty"` // the analyst's words
-	Defense    *Defense   `cbor:"14,keyasint,omitempty"`
-	OpenedAt   Millis     `cbor:"15,keyasint"`
-	DeadlineAt Millis     `cbor:"16,keyasint"` // engine time until which the merchant may defend the case
-	AnalysisAt Millis     `cbor:"17,keyasint"` // engine time until which the institution should decide
-	ClosedAt   Millis     `cbor:"18,keyasint,omitempty"`
-	ReleaseAt  Millis     `cbor:"19,keyasint"`           // engine time at which what an agreed case still holds is released
-	DueAt      Millis     `cbor:"20,keyasint,omitempty"` // engine time of the case's due row; 0: it has none
-	Stopped    bool       `cbor:"21,keyasint,omitempty"` // a refund for this case failed for good: the engine makes no further one until an operator says so
-	Doubted    bool       `cbor:"22,keyasint,omitempty"` // engine time was doubted at the opening, and the time limits were not counted anew since; see ends
-	Short      Amount     `cbor:"23,keyasint,omitempty"` // what the case disputes beyond Held, refunds in flight for it, and Refunded: the rest of the payment was smaller
-	Parts      uint64     `cbor:"24,keyasint,omitempty"` // number of refunds that the engine has made for the case
-	Operator   string     `cbor:"25,keyasint,omitempty"` // the operator who last let the engine go on with the case
-	Unsure     Millis     `cbor:"26,keyasint,omitempty"` // engine time until which a failed refund for the case may still settle; 0: there is none
-	Epoch      uint64     `cbor:"27,keyasint,omitempty"` // Terms.Epoch when the case was opened, or when an operator last let it go on after a restore
-	Awaits     bool       `cbor:"28,keyasint,omitempty"` // the journal was restored since Epoch: the engine does nothing for the case before an operator lets it go on
+	Situation  string         `cbor:"10,keyasint"` // the directory's word for the fraud
+	Status     pix.CaseStatus `cbor:"11,keyasint"`
+	Result     pix.CaseResult `cbor:"12,keyasint,omitempty"`
+	Details    string         `cbor:"13,keyasint,omitempty"` // the analyst's words
+	Defense    *Defense       `cbor:"14,keyasint,omitempty"`
+	OpenedAt   pix.Millis     `cbor:"15,keyasint"`
+	DeadlineAt pix.Millis     `cbor:"16,keyasint"` // engine time until which the merchant may defend the case
+	AnalysisAt pix.Millis     `cbor:"17,keyasint"` // engine time until which the institution should decide
+	ClosedAt   pix.Millis     `cbor:"18,keyasint,omitempty"`
+	ReleaseAt  pix.Millis     `cbor:"19,keyasint"`           // engine time at which what an agreed case still holds is released
+	DueAt      pix.Millis     `cbor:"20,keyasint,omitempty"` // engine time of the case's due row; 0: it has none
+	Stopped    bool           `cbor:"21,keyasint,omitempty"` // a refund for this case failed for good: the engine makes no further one until an operator says so
+	Doubted    bool           `cbor:"22,keyasint,omitempty"` // engine time was doubted at the opening, and the time limits were not counted anew since; see ends
+	Short      pix.Amount     `cbor:"23,keyasint,omitempty"` // what the case disputes beyond Held, refunds in flight for it, and Refunded: the rest of the payment was smaller
+	Parts      uint64         `cbor:"24,keyasint,omitempty"` // number of refunds that the engine has made for the case
+	Operator   string         `cbor:"25,keyasint,omitempty"` // the operator who last let the engine go on with the case
+	Unsure     pix.Millis     `cbor:"26,keyasint,omitempty"` // engine time until which a failed refund for the case may still settle; 0: there is none
+	Epoch      uint64         `cbor:"27,keyasint,omitempty"` // Terms.Epoch when the case was opened, or when an operator last let it go on after a restore
+	Awaits     bool           `cbor:"28,keyasint,omitempty"` // the journal was restored since Epoch: the engine does nothing for the case before an operator lets it go on
 
 	// The record that contains this state of the case; not stored, because it is that record.
 	at  uint64 // sequence of the record; 0: the case has no record yet
@@ -107,24 +48,24 @@ type Case struct {
 // state is the part of a case's state on which the totals and rows of its next record
 // depend.
 type state struct {
-	status     CaseStatus
-	held, owed Amount
-	short      Amount
-	due        Millis
+	status     pix.CaseStatus
+	held, owed pix.Amount
+	short      pix.Amount
+	due        pix.Millis
 }
 
 // Defense is a merchant's defence of a case.
 type Defense struct {
-	Justification string     `cbor:"1,keyasint"` // 1 to 2,000 characters
-	Result        CaseResult `cbor:"2,keyasint"` // what the merchant proposes
-	Contact       string     `cbor:"3,keyasint,omitempty"`
-	SubmittedAt   Millis     `cbor:"4,keyasint"`
+	Justification string         `cbor:"1,keyasint"` // 1 to 2,000 characters
+	Result        pix.CaseResult `cbor:"2,keyasint"` // what the merchant proposes
+	Contact       string         `cbor:"3,keyasint,omitempty"`
+	SubmittedAt   pix.Millis     `cbor:"4,keyasint"`
 }
 
 // epochOf is the epoch of a case about a payment. A payment from before the acceptance of a gap
 // may have been refunded in it, so a report that comes later awaits an operator too.
 func (t *Terms) epochOf(o *Transaction) uint64 {
-	before := o.BookedAt <= t.GapEnd || ValidEndToEnd(o.EndToEnd) && minuteOf(o.EndToEnd) < t.GapEnd
+	before := o.BookedAt <= t.GapEnd || pix.ValidEndToEnd(o.EndToEnd) && minuteOf(o.EndToEnd) < t.GapEnd
 	if t.Epoch > 0 && before {
 		return t.Epoch - 1
 	}
@@ -133,8 +74,8 @@ func (t *Terms) epochOf(o *Transaction) uint64 {
 
 // Owed is what the engine still has to refund for a case that was closed as agreed: it makes
 // a refund as soon as there is money.
-func (c *Case) Owed() Amount {
-	if c.Status == CaseClosed && !c.Stopped && !c.Awaits {
+func (c *Case) Owed() pix.Amount {
+	if c.Status == pix.CaseClosed && !c.Stopped && !c.Awaits {
 		return c.Held // only an agreed case still holds money after its end
 	}
 	return 0
@@ -145,21 +86,21 @@ func (c *Case) Owed() Amount {
 // neither ends the case nor refunds anything for it before an operator lets it go on. A case for
 // which nothing can be refunded any more awaits nothing.
 func (c *Case) AwaitsOperator(t *Terms) bool {
-	owes := !c.Status.Decided() || c.Result == Agreed && c.Refunded < c.Amount
-	return c.Epoch < t.Epoch && owes && c.Status != CaseCancelled
+	owes := !c.Status.Decided() || c.Result == pix.Agreed && c.Refunded < c.Amount
+	return c.Epoch < t.Epoch && owes && c.Status != pix.CaseCancelled
 }
 
 // ends returns the engine time at which something ends that was to end, as seen at the
 // opening, at the time limit. If engine time was doubted at the opening, the case counts as
 // opened at the start of this process at the earliest: see Reading.since.
-func (c *Case) ends(limit Millis, now Reading) Millis {
-	return limit + now.since(c.OpenedAt, c.Doubted) - c.OpenedAt
+func (c *Case) ends(limit pix.Millis, now pix.Reading) pix.Millis {
+	return limit + now.Since(c.OpenedAt, c.Doubted) - c.OpenedAt
 }
 
 // redate sets the case's time limits to when they end, which is done once: later restarts do
 // not move them again.
-func (c *Case) redate(now Reading) {
-	for _, at := range []*Millis{&c.DeadlineAt, &c.AnalysisAt, &c.ReleaseAt, &c.DueAt} {
+func (c *Case) redate(now pix.Reading) {
+	for _, at := range []*pix.Millis{&c.DeadlineAt, &c.AnalysisAt, &c.ReleaseAt, &c.DueAt} {
 		if *at != 0 {
 			*at = c.ends(*at, now)
 		}
@@ -174,13 +115,13 @@ func (c *Case) standsAt(seq uint64) {
 
 // room is what of the disputed amount is neither refunded nor held nor lacked: what refunds in flight
 // have of it, except where one that had failed has settled late.
-func (c *Case) room() Amount { return c.Amount - c.Refunded - c.Held - c.Short }
+func (c *Case) room() pix.Amount { return c.Amount - c.Refunded - c.Held - c.Short }
 
 // Lacks is what a case disputes and does not hold, because other cases held it, or refunds
 // had returned it or were in flight, when the hold was computed. As soon as that part of the
 // payment is free, the case holds it. A case that was opened by an earlier version of the
 // engine has no Short before its next record.
-func (c *Case) Lacks() Amount {
+func (c *Case) Lacks() pix.Amount {
 	if c.Status.Decided() {
 		return c.Short
 	}
@@ -189,12 +130,14 @@ func (c *Case) Lacks() Amount {
 
 // over tells whether the scheme takes no more returns of the case's payment, by a clock that
 // is not doubted.
-func (c *Case) over(now Reading) bool { return !now.Doubted && now.Clock >= c.ends(c.ReleaseAt, now) }
+func (c *Case) over(now pix.Reading) bool {
+	return !now.Doubted && now.Clock >= c.ends(c.ReleaseAt, now)
+}
 
 // settle sets the due time of a decided case: it waits for the end of the time for returns as
 // long as it holds money or may come to hold some. After the refund of the whole payment, whose
 // sums s are, it lacks nothing.
-func (c *Case) settle(s *RefundSums) {
+func (c *Case) settle(s *layout.RefundSums) {
 	if s.Settled >= s.Amount {
 		c.Short = 0
 	}
@@ -208,10 +151,10 @@ func (c *Case) Record() uint64 { return c.at }
 
 // OwnedCase is a case together with the account that it belongs to.
 type OwnedCase struct {
-	Account AccountID
+	Account pix.AccountID
 	Case    *Case
 }
 
 // Payment is the transaction_id of the payment that a case is about. The prefix is the
 // same for a charge's payment and any other.
-func (c *Case) Payment() string { return c.Original.Public(TxReceipt) }
+func (c *Case) Payment() string { return c.Original.Public(pix.TxReceipt) }

@@ -1,9 +1,14 @@
 package ledger
 
-import "testing"
+import (
+	"testing"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
+)
 
 // again reports a payment a second time.
-func (h *harness) again(tail string, amount Amount) *Case {
+func (h *harness) again(tail string, amount pix.Amount) *Case {
 	h.t.Helper()
 	return h.step(OpenCase{Infraction: "again" + tail, EndToEnd: endToEnd(tail), Amount: amount, Situation: "SCAM"}).Case
 }
@@ -21,7 +26,7 @@ func (h *harness) caseNow(k *Case) *Case {
 // agreed closes a case as agreed and returns the refund that is made for it.
 func (h *harness) agreed(k *Case) *Transaction {
 	h.t.Helper()
-	d := h.step(CloseCase{ID: k.ID, Result: Agreed})
+	d := h.step(CloseCase{ID: k.ID, Result: pix.Agreed})
 	if len(d.Launch) != 1 {
 		h.t.Fatalf("%d refunds: %+v", len(d.Launch), d.Case)
 	}
@@ -40,12 +45,12 @@ func TestCaseOfEarlierVersionTakes(t *testing.T) {
 	h.open(DefaultSettings(), 0)
 	h.paid("a", 10_000)
 	first, second := h.reported("a", 10_000), h.again("a", 10_000)
-	delete(h.rows, string(LackingKey(testAccount, second.Original, second.Ordinal)))
+	delete(h.rows, string(layout.LackingKey(testAccount, second.Original, second.Ordinal)))
 	h.step(CancelCase{Infraction: first.Infraction, EndToEnd: first.EndToEnd})
 	if k := h.caseNow(second); k.Held != 0 {
 		t.Fatalf("%+v", k)
 	}
-	h.step(DefendCase{ID: second.ID, Justification: "delivered", Result: Disagreed})
+	h.step(DefendCase{ID: second.ID, Justification: "delivered", Result: pix.Disagreed})
 	if k := h.caseNow(second); k.Held != 10_000 || h.account.Totals.MEDHeld != 10_000 {
 		t.Errorf("%+v, all hold %d", k, h.account.Totals.MEDHeld)
 	}
@@ -60,7 +65,7 @@ func TestLateReleaseIsTaken(t *testing.T) {
 	h.spend(10_000)
 	first, second := h.reported("a", 10_000), h.again("a", 10_000)
 	h.now += 91 * day
-	h.step(CloseCase{ID: first.ID, Result: Agreed})
+	h.step(CloseCase{ID: first.ID, Result: pix.Agreed})
 	if a, b := h.caseNow(first), h.caseNow(second); a.Held != 0 || b.Held != 10_000 {
 		t.Errorf("the first holds %d, the second %d", a.Held, b.Held)
 	}
@@ -116,7 +121,7 @@ func TestLimitedAfterRestore(t *testing.T) {
 		}
 		h.now += 91 * day
 		d := h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsOpen, Refusal: RefuseRateLimited})
-		if want := d.Tx.Status == StatusAccepted; want != restored {
+		if want := d.Tx.Status == pix.StatusAccepted; want != restored {
 			t.Errorf("restored %v: %v", restored, d.Tx.Status)
 		}
 	}
@@ -148,10 +153,10 @@ func TestUnsureUntilTheLast(t *testing.T) {
 }
 
 // found are returns that the scheme has settled, for a fraud, each under an id with a suffix.
-func (h *harness) found(suffixes []string, amounts ...Amount) (all []Returned) {
+func (h *harness) found(suffixes []string, amounts ...pix.Amount) (all []Returned) {
 	for i, amount := range amounts {
 		all = append(all, Returned{
-			ID: NewTxID(h.now, [10]byte{9, byte(i)}), ReturnID: ReturnID(h.terms.OwnISPB, h.now, suffixes[i]), Amount: amount, Reason: fraudCode,
+			ID: pix.NewTxID(h.now, [10]byte{9, byte(i)}), ReturnID: pix.ReturnID(h.terms.OwnISPB, h.now, suffixes[i]), Amount: amount, Reason: fraudCode,
 		})
 	}
 	return all
@@ -168,7 +173,7 @@ func TestFoundWithoutPart(t *testing.T) {
 	first := h.agreed(k)
 	h.results(first, TransferIsSettled, "")
 	h.terms.Epoch++
-	h.step(Credit{Kind: TxTED, Amount: 20_000})
+	h.step(Credit{Kind: pix.TxTED, Amount: 20_000})
 	d := h.step(ResumeCase{ID: k.ID, Operator: "ana", Returned: h.found([]string{"0123456789a"}, 1_000)})
 	if len(d.Launch) != 1 || d.Launch[0].Tx.Amount != 5_000 || d.Launch[0].Tx.EndToEnd[21:] == first.EndToEnd[21:] {
 		t.Errorf("%+v, the first was %s", d.Launch, first.EndToEnd)
@@ -227,7 +232,7 @@ func TestDuplicateIsAskedSoon(t *testing.T) {
 		if accepted {
 			h.results(r, TransferIsAccepted, "")
 		}
-		if d := h.results(r, TransferIsRejected, ReasonDuplicate); d.Tx.Status != StatusAccepted || !d.Tx.Transfer.Doubt || d.Tx.Transfer.DueAt != h.now+doubtAgain {
+		if d := h.results(r, TransferIsRejected, ReasonDuplicate); d.Tx.Status != pix.StatusAccepted || !d.Tx.Transfer.Doubt || d.Tx.Transfer.DueAt != h.now+doubtAgain {
 			t.Errorf("accepted before %v: %v, due in %d ms", accepted, d.Tx.Status, d.Tx.Transfer.DueAt-h.now)
 		}
 	}

@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // Owing is a case for which the engine still has to make refunds, with what a refund needs.
 type Owing struct {
 	Case     *Case
-	Original *Original
-	Sums     RefundSums
+	Original *layout.Original
+	Sums     layout.RefundSums
 }
 
 // maxRefunds is how many refunds one decision makes for special-return cases. The outcome of
@@ -108,7 +111,7 @@ func (d *draft) refundCases() {
 		}
 		left -= part
 		if part < h.Held {
-			part -= part % UnitsPerCentavo // the scheme moves whole centavos
+			part -= part % pix.UnitsPerCentavo // the scheme moves whole centavos
 		}
 		o := d.owing(h.Ordinal)
 		switch {
@@ -127,8 +130,8 @@ func (d *draft) refundCases() {
 // holding returns the cases that hold money, as they are after the decision's records so far,
 // the oldest first. Where caseFacts.Holding was not gathered there is money for all of them, and
 // it returns those that the decision changed.
-func (d *draft) holding() []Holding {
-	var all []Holding
+func (d *draft) holding() []layout.Holding {
+	var all []layout.Holding
 	for _, h := range d.facts.Holding {
 		if d.cases[h.Ordinal] == nil {
 			all = append(all, h)
@@ -136,10 +139,10 @@ func (d *draft) holding() []Holding {
 	}
 	for ordinal, k := range d.cases {
 		if k.Held > 0 {
-			all = append(all, Holding{Ordinal: ordinal, Held: k.Held, Owed: k.Owed() > 0})
+			all = append(all, layout.Holding{Ordinal: ordinal, Held: k.Held, Owed: k.Owed() > 0})
 		}
 	}
-	slices.SortFunc(all, func(a, b Holding) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	slices.SortFunc(all, func(a, b layout.Holding) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
 	return all
 }
 
@@ -162,7 +165,7 @@ func (d *draft) owing(ordinal uint64) *Owing {
 
 // refundCase refunds a part of what an agreed case holds: the part leaves the case's hold
 // and becomes a refund in flight.
-func (d *draft) refundCase(o *Owing, part Amount) {
+func (d *draft) refundCase(o *Owing, part pix.Amount) {
 	k, sums := *o.Case, d.sumsOf(o.Case.Original)
 	k.Held -= part
 	sums.Held -= part
@@ -176,12 +179,12 @@ func (d *draft) refundCase(o *Owing, part Amount) {
 
 // partSuffix is the end of the id of the refund that is the given part of a case, from 1.
 func (d *draft) partSuffix(k *Case, part uint64) string {
-	return refundSuffix(d.stamp.Terms.Secret, d.account.ID, k.ID[:], binary.BigEndian.AppendUint64(nil, part))
+	return pix.RefundSuffix(d.stamp.Terms.Secret, d.account.ID, k.ID[:], binary.BigEndian.AppendUint64(nil, part))
 }
 
 // covered is the part of a case's hold for which there is money: what balance minus holds of
 // transfers leaves after all older cases have taken theirs.
-func (d *draft) covered(k *Case) Amount {
+func (d *draft) covered(k *Case) pix.Amount {
 	left := d.totals.Balance - d.totals.Held
 	switch {
 	case k.Ordinal >= d.totals.Cases: // the newest case: all others are older

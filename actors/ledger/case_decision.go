@@ -2,13 +2,15 @@ package ledger
 
 import (
 	"fmt"
+
+	"pixd/actors/pix"
 )
 
 // DefendCase is a merchant's defence of a case.
 type DefendCase struct {
-	ID            CaseID
+	ID            pix.CaseID
 	Justification string // 1 to 2,000 characters
-	Result        CaseResult
+	Result        pix.CaseResult
 	Contact       string
 	Claim         *Claim
 }
@@ -25,14 +27,14 @@ func (c DefendCase) decide(d *draft) Decision {
 	}
 	k := *d.facts.Case
 	switch {
-	case k.Status == CaseDefended:
+	case k.Status == pix.CaseDefended:
 		return refuseWith(refuse(RefuseCaseOver, "the case was defended already"))
 	case k.Status.Decided():
 		return refuseWith(refuse(RefuseCaseOver, "the case is "+k.Status.String()))
 	case !d.stamp.Doubted && d.stamp.Clock >= k.ends(k.DeadlineAt, d.stamp.Reading):
 		return refuseWith(refuse(RefuseCaseOver, "the deadline for a defense has passed"))
 	}
-	k.Status, k.DueAt = CaseDefended, k.AnalysisAt
+	k.Status, k.DueAt = pix.CaseDefended, k.AnalysisAt
 	k.Defense = &Defense{Justification: c.Justification, Result: c.Result, Contact: c.Contact, SubmittedAt: d.stamp.Time}
 	d.mustAddCase(CaseWasDefended, &k, Body{Claim: c.Claim})
 	return d.doneCase(&k)
@@ -40,8 +42,8 @@ func (c DefendCase) decide(d *draft) Decision {
 
 // CloseCase is the decision of the institution's analyst on a case.
 type CloseCase struct {
-	ID      CaseID
-	Result  CaseResult
+	ID      pix.CaseID
+	Result  pix.CaseResult
 	Details string // at most 2,000 characters
 }
 
@@ -58,11 +60,11 @@ func (c CloseCase) decide(d *draft) Decision {
 	}
 	k := *d.facts.Case
 	switch {
-	case k.Status == CaseClosed && k.Result == c.Result:
+	case k.Status == pix.CaseClosed && k.Result == c.Result:
 		return d.unchangedCase(&k)
-	case k.Status == CaseClosed:
+	case k.Status == pix.CaseClosed:
 		return refuseWith(refuse(RefuseCaseResult, "the case was closed as "+k.Result.String()))
-	case k.Status == CaseCancelled:
+	case k.Status == pix.CaseCancelled:
 		return refuseWith(refuse(RefuseCaseResult, "the case is cancelled"))
 	}
 	k.Details = c.Details
@@ -72,23 +74,23 @@ func (c CloseCase) decide(d *draft) Decision {
 // closeAs closes a case. As agreed it goes on holding its money, which afterCases refunds as
 // far as there is any, and goes on lacking what it lacks, unless all of the payment went back;
 // as disagreed it releases it.
-func (d *draft) closeAs(k Case, result CaseResult) Decision {
+func (d *draft) closeAs(k Case, result pix.CaseResult) Decision {
 	sums := d.sumsOf(k.Original)
 	k.Short = k.Lacks()
-	k.Status, k.Result, k.ClosedAt = CaseClosed, result, d.stamp.Time
-	if k.settle(&sums); result == Agreed && k.DueAt != 0 {
-		d.mustAddCase(CaseWasClosed, &k, Body{Events: []EventKind{EventCaseClosed}})
+	k.Status, k.Result, k.ClosedAt = pix.CaseClosed, result, d.stamp.Time
+	if k.settle(&sums); result == pix.Agreed && k.DueAt != 0 {
+		d.mustAddCase(CaseWasClosed, &k, Body{Events: []pix.EventKind{pix.EventCaseClosed}})
 		if k.Awaits && k.Held > 0 {
 			d.alertAwaits(&k)
 		}
 	} else {
-		d.release(CaseWasClosed, &k, EventCaseClosed)
+		d.release(CaseWasClosed, &k, pix.EventCaseClosed)
 	}
 	return d.doneCase(&k)
 }
 
 // release adds a record after which the case holds nothing and waits for nothing.
-func (d *draft) release(kind RecordKind, k *Case, events ...EventKind) {
+func (d *draft) release(kind RecordKind, k *Case, events ...pix.EventKind) {
 	sums := d.sumsOf(k.Original)
 	sums.Held -= k.Held
 	k.Held, k.Short, k.DueAt = 0, 0, 0
@@ -108,7 +110,7 @@ func (d *draft) releaseUnrefunded(k *Case) {
 type dueCase struct{}
 
 // gatherDueCase reads the case of a due task, which must exist.
-func (g *gathering) gatherDueCase(id CaseID) (decider, error) {
+func (g *gathering) gatherDueCase(id pix.CaseID) (decider, error) {
 	g.stakes.frees = true
 	err := g.caseByID(id)
 	if err == nil && g.cases.Case == nil {
@@ -140,11 +142,11 @@ func (dueCase) decide(d *draft) Decision {
 		return Decision{Attended: &Attended{Again: k.DueAt}}
 	case d.stamp.Doubted:
 		return Decision{Attended: &Attended{}}
-	case k.Status == CaseClosed:
+	case k.Status == pix.CaseClosed:
 		d.releaseUnrefunded(&k)
 		out = d.doneCase(&k)
-	case k.Status == CaseOpen && !d.stamp.Terms.MEDWaits:
-		out = d.closeAs(k, Agreed)
+	case k.Status == pix.CaseOpen && !d.stamp.Terms.MEDWaits:
+		out = d.closeAs(k, pix.Agreed)
 	case now < k.AnalysisAt:
 		k.DueAt = k.AnalysisAt
 		d.mustAddCase(CaseWaits, &k, Body{})

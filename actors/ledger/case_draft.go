@@ -1,7 +1,12 @@
 package ledger
 
+import (
+	"pixd/actors/layout"
+	"pixd/actors/pix"
+)
+
 // addCase adds a record about a case that may change refund sums (nil: it does not).
-func (d *draft) addCase(kind RecordKind, k *Case, sums *RefundSums, events ...EventKind) *Refusal {
+func (d *draft) addCase(kind RecordKind, k *Case, sums *layout.RefundSums, events ...pix.EventKind) *Refusal {
 	return d.addCaseBody(kind, k, Body{Sums: sums, Events: events})
 }
 
@@ -56,5 +61,5 @@ func (d *draft) newest(k *Case) *Case {
 
 // alertCase raises an alert about a case; it names the case's payment.
 func (d *draft) alertCase(kind string, k *Case, message string) {
-	d.alert(kind, &Transaction{ID: k.Original, Kind: TxReceipt}, message)
+	d.alert(kind, &Transaction{ID: k.Original, Kind: pix.TxReceipt}, message)
 }

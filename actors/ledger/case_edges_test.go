@@ -1,12 +1,17 @@
 package ledger
 
-import "testing"
+import (
+	"testing"
 
-func (h *harness) paid(tail string, amount Amount) *Transaction {
+	"pixd/actors/layout"
+	"pixd/actors/pix"
+)
+
+func (h *harness) paid(tail string, amount pix.Amount) *Transaction {
 	return h.step(ReceivePayment{EndToEnd: endToEnd(tail), Amount: amount, Key: "k"}).Tx
 }
 
-func (h *harness) reported(tail string, amount Amount) *Case {
+func (h *harness) reported(tail string, amount pix.Amount) *Case {
 	return h.step(OpenCase{Infraction: "i" + tail, EndToEnd: endToEnd(tail), Amount: amount, Situation: "SCAM"}).Case
 }
 
@@ -19,7 +24,7 @@ func TestReturnCoversCases(t *testing.T) {
 	h.paid("b", 1000)
 	p := h.spend(2000)
 	for _, tail := range []string{"a", "b"} {
-		h.step(CloseCase{ID: h.reported(tail, 1000).ID, Result: Agreed})
+		h.step(CloseCase{ID: h.reported(tail, 1000).ID, Result: pix.Agreed})
 	}
 	d := h.step(ReceiveReturn{ID: p.ID, EndToEnd: p.EndToEnd, ReturnID: "D" + endToEnd("r")[1:], Amount: 2000, Reason: "MD06"})
 	if len(d.Launch) != 2 || h.account.Totals.Owed != 0 {
@@ -50,12 +55,12 @@ func TestRefundedAfterRelease(t *testing.T) {
 	h.open(DefaultSettings(), 0)
 	h.paid("a", 1000)
 	k := h.reported("a", 1000)
-	r := h.step(CloseCase{ID: k.ID, Result: Agreed}).Launch[0].Tx
+	r := h.step(CloseCase{ID: k.ID, Result: pix.Agreed}).Launch[0].Tx
 	h.failsInDoubt(r)
 	h.now += 91 * day
-	h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)})
+	h.step(Attend{Kind: layout.DueCase, ID: layout.EntityID(k.ID)})
 	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Notice: true, Result: TransferIsSettled})
-	if c := h.step(CloseCase{ID: k.ID, Result: Agreed}).Case; c.Refunded != 1000 || c.Held != 0 {
+	if c := h.step(CloseCase{ID: k.ID, Result: pix.Agreed}).Case; c.Refunded != 1000 || c.Held != 0 {
 		t.Errorf("%+v", c)
 	}
 }

@@ -3,19 +3,22 @@ package ledger
 import (
 	"fmt"
 	"slices"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // caseFacts are what Gather has read about refunds and special-return cases, whichever command it
 // was for: a decision may free money or a part of a payment, and cases then take it.
 type caseFacts struct {
-	Case     *Case        // the case of the command, or of the refund to resolve; nil: there is none
-	Original *Transaction // the received payment that Case is about
-	Sums     RefundSums   // refund sums of Original, or of the payment that a refund gives back
+	Case     *Case             // the case of the command, or of the refund to resolve; nil: there is none
+	Original *Transaction      // the received payment that Case is about
+	Sums     layout.RefundSums // refund sums of Original, or of the payment that a refund gives back
 
 	// Holding are the account's cases that hold money, the oldest first: at least as many as
 	// the account's money may cover, up to the newest that the decision is about or that is
 	// owed refunds. Nil where the decision does not need them.
-	Holding []Holding
+	Holding []layout.Holding
 	Owing   []Owing // of Holding, those cases for which the engine makes refunds
 	// Rivals are the cases that hold money of the payment that a refund gives back, the
 	// oldest first; gathered where a refund is requested, or settles that had failed.
@@ -27,16 +30,16 @@ type caseFacts struct {
 	Counted []*Case
 	// Beside is, for each of Counted, what other refunds in flight count towards it; nil where it has
 	// room for all.
-	Beside []Amount
+	Beside []pix.Amount
 }
 
 // stakes are what a command may mean for special-return cases. They decide which cases Gather reads.
 type stakes struct {
-	none     bool   // the command never adds a record that leaves more money for refunds
-	frees    bool   // it may free a part of a received payment, which other cases of the payment then hold
-	finds    bool   // it may book refunds that the journal lacks, which lowers the balance
-	incoming Amount // what it may add to the balance
-	released Amount // what it may release of a payout's or refund's hold
+	none     bool       // the command never adds a record that leaves more money for refunds
+	frees    bool       // it may free a part of a received payment, which other cases of the payment then hold
+	finds    bool       // it may book refunds that the journal lacks, which lowers the balance
+	incoming pix.Amount // what it may add to the balance
+	released pix.Amount // what it may release of a payout's or refund's hold
 }
 
 // alone is gather for a command whose decision needs no facts and leaves no more money for refunds.
@@ -73,11 +76,11 @@ func (g *gathering) originalIs(t *Transaction) (err error) {
 
 // holdersOf finds the cases that hold money of one payment, the oldest first. No row leads
 // from a payment to them: only a refund of a payment that a case holds asks.
-func (g *gathering) holdersOf(s *RefundSums) (all []*Case, err error) {
+func (g *gathering) holdersOf(s *layout.RefundSums) (all []*Case, err error) {
 	left := s.Held
-	lo, hi := HoldingsOf(g.account.ID)
+	lo, hi := layout.HoldingsOf(g.account.ID)
 	err = g.Own(lo, hi, func(k, _ []byte) (bool, error) {
-		ordinal, err := CaseOrdinal(k)
+		ordinal, err := layout.CaseOrdinal(k)
 		if err != nil {
 			return false, err
 		}
@@ -95,12 +98,12 @@ func (g *gathering) holdersOf(s *RefundSums) (all []*Case, err error) {
 }
 
 // caseWith reads the account's case with that id; nil where it has none.
-func (g *gathering) caseWith(id CaseID) (*Case, error) {
-	row, ok, err := g.Row(CaseIDKey(id))
+func (g *gathering) caseWith(id pix.CaseID) (*Case, error) {
+	row, ok, err := g.Row(layout.CaseIDKey(id))
 	if err != nil || !ok {
 		return nil, err
 	}
-	at, err := DecodeCaseIDRow(row)
+	at, err := layout.DecodeCaseIDRow(row)
 	if err != nil || at.Account != g.account.ID {
 		return nil, err
 	}
@@ -109,14 +112,14 @@ func (g *gathering) caseWith(id CaseID) (*Case, error) {
 
 // caseAt reads the account's case with that ordinal, which must exist.
 func (g *gathering) caseAt(ordinal uint64) (*Case, error) {
-	row, ok, err := g.Row(CaseKey(g.account.ID, ordinal))
+	row, ok, err := g.Row(layout.CaseKey(g.account.ID, ordinal))
 	if err == nil && !ok {
 		err = fmt.Errorf("case %d of %v has no row", ordinal, g.account.ID)
 	}
 	if err != nil {
 		return nil, err
 	}
-	at, err := DecodeCaseRow(row)
+	at, err := layout.DecodeCaseRow(row)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +134,7 @@ func (g *gathering) caseAt(ordinal uint64) (*Case, error) {
 }
 
 // caseByID reads the case that a command names and, where there is one, its payment.
-func (g *gathering) caseByID(id CaseID) (err error) {
+func (g *gathering) caseByID(id pix.CaseID) (err error) {
 	if g.cases.Case, err = g.caseWith(id); err != nil || g.cases.Case == nil {
 		return err
 	}
@@ -161,12 +164,12 @@ func (g *gathering) paymentOf(k *Case) (*Transaction, error) {
 func (g *gathering) lacking() error {
 	f := &g.cases
 	original := f.Sums.Original
-	if original == (TxID{}) {
+	if original == (pix.TxID{}) {
 		return nil
 	}
-	lo, hi := LackingOf(g.account.ID, original)
+	lo, hi := layout.LackingOf(g.account.ID, original)
 	err := g.Own(lo, hi, func(k, _ []byte) (bool, error) {
-		ordinal, err := lackingOrdinal(k)
+		ordinal, err := layout.LackingOrdinal(k)
 		if err != nil {
 			return false, err
 		}
@@ -215,11 +218,11 @@ func (g *gathering) holdings() error {
 	for _, k := range slices.Concat(f.Lacking, f.Counted) { // a decision may raise their holds
 		newest = max(newest, k.Ordinal)
 	}
-	f.Holding = []Holding{}
-	behind, reached := Amount(0), false
-	lo, hi := HoldingsOf(g.account.ID)
+	f.Holding = []layout.Holding{}
+	behind, reached := pix.Amount(0), false
+	lo, hi := layout.HoldingsOf(g.account.ID)
 	err := g.Own(lo, hi, func(k, v []byte) (bool, error) {
-		h, err := DecodeHolding(k, v)
+		h, err := layout.DecodeHolding(k, v)
 		if err != nil {
 			return false, err
 		}

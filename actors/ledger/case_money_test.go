@@ -4,18 +4,21 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // spend pays an amount out of the account.
-func (h *harness) spend(amount Amount) *Transaction {
+func (h *harness) spend(amount pix.Amount) *Transaction {
 	h.t.Helper()
-	p := h.step(RequestPayout{Amount: amount, Key: Key{Type: KeyEmail, Value: "a@pix.test"}}).Launch[0].Tx
+	p := h.step(RequestPayout{Amount: amount, Key: pix.Key{Type: pix.KeyEmail, Value: "a@pix.test"}}).Launch[0].Tx
 	h.step(ResolveTransfer{ID: p.ID, EndToEnd: p.EndToEnd, Result: TransferIsSettled})
 	return p
 }
 
 // unsure makes a refund that fails although the scheme may have it.
-func (h *harness) unsure(of *Transaction, amount Amount) *Transaction {
+func (h *harness) unsure(of *Transaction, amount pix.Amount) *Transaction {
 	h.t.Helper()
 	r := h.step(RequestRefund{Original: of.ID.String(), Amount: amount, Reason: "MD06"}).Launch[0].Tx
 	h.failsInDoubt(r)
@@ -38,16 +41,16 @@ func TestRefundsWholeCentavos(t *testing.T) {
 	h.open(s, 0)
 	h.paid("a", 12_300) // less the fee: 12,178
 	k := h.reported("a", 12_300)
-	var refunded []Amount
+	var refunded []pix.Amount
 	take := func(d Decision) {
 		for _, l := range d.Launch {
 			refunded = append(refunded, l.Tx.Amount)
 		}
 	}
-	take(h.step(CloseCase{ID: k.ID, Result: Agreed}))
-	take(h.step(Credit{Kind: TxTED, Amount: 21})) // 99 base units are less than one centavo
-	take(h.step(Credit{Kind: TxTED, Amount: 1}))
-	take(h.step(Credit{Kind: TxTED, Amount: 500}))
+	take(h.step(CloseCase{ID: k.ID, Result: pix.Agreed}))
+	take(h.step(Credit{Kind: pix.TxTED, Amount: 21})) // 99 base units are less than one centavo
+	take(h.step(Credit{Kind: pix.TxTED, Amount: 1}))
+	take(h.step(Credit{Kind: pix.TxTED, Amount: 500}))
 	if got := fmt.Sprint(refunded); got != "[12100 100 100]" {
 		t.Errorf("refunds of %s", got)
 	}
@@ -62,8 +65,8 @@ func TestPartOfCentavoIsNotTheNextCases(t *testing.T) {
 	h.paid("b", 1000)
 	first, second := h.reported("a", 1000), h.reported("b", 1000)
 	h.account.Totals.Balance = 1050
-	h.step(CloseCase{ID: first.ID, Result: Agreed})
-	if d := h.step(CloseCase{ID: second.ID, Result: Agreed}); len(d.Launch) != 0 || d.Case.Covered != 50 {
+	h.step(CloseCase{ID: first.ID, Result: pix.Agreed})
+	if d := h.step(CloseCase{ID: second.ID, Result: pix.Agreed}); len(d.Launch) != 0 || d.Case.Covered != 50 {
 		t.Errorf("%d refunds, %+v", len(d.Launch), d.Case)
 	}
 }
@@ -79,10 +82,10 @@ func TestManyCasesThatAreNotOwed(t *testing.T) {
 		newest = h.reported(fmt.Sprint("c", i), 1000)
 	}
 	h.account.Totals.Balance -= 500
-	if d := h.step(CloseCase{ID: newest.ID, Result: Agreed}); len(d.Launch) != 1 || d.Launch[0].Tx.Amount != 500 {
+	if d := h.step(CloseCase{ID: newest.ID, Result: pix.Agreed}); len(d.Launch) != 1 || d.Launch[0].Tx.Amount != 500 {
 		t.Errorf("%d refunds, %+v", len(d.Launch), d.Case)
 	}
-	if d := h.step(Credit{Kind: TxTED, Amount: 500}); len(d.Launch) != 1 || d.Launch[0].Tx.Amount != 500 {
+	if d := h.step(Credit{Kind: pix.TxTED, Amount: 500}); len(d.Launch) != 1 || d.Launch[0].Tx.Amount != 500 {
 		t.Errorf("%d refunds after a credit", len(d.Launch))
 	}
 }
@@ -101,8 +104,8 @@ func TestNewerCasesAreNotRead(t *testing.T) {
 		}
 	}
 	h.account.Totals.Balance = 500
-	h.step(CloseCase{ID: oldest.ID, Result: Agreed})
-	f, err := Gather(h, h.account, Credit{Kind: TxTED, Amount: 10_000}, h.stamp())
+	h.step(CloseCase{ID: oldest.ID, Result: pix.Agreed})
+	f, err := Gather(h, h.account, Credit{Kind: pix.TxTED, Amount: 10_000}, h.stamp())
 	if err != nil || len(f.cases.Holding) != 1 || len(f.cases.Owing) != 1 {
 		t.Errorf("%d cases read, %d owed (%v)", len(f.cases.Holding), len(f.cases.Owing), err)
 	}
@@ -125,19 +128,19 @@ func TestLateRefundShrinksCases(t *testing.T) {
 	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Notice: true, Result: TransferIsSettled})
 	for _, c := range []struct {
 		of   *Case
-		held Amount
+		held pix.Amount
 	}{{other, 10_000}, {first, 3_000}, {second, 0}} {
 		k, err := (&gathering{Reader: h, account: h.account}).caseAt(c.of.Ordinal)
-		if err != nil || k.Held != c.held || k.Status != CaseOpen || k.DueAt != k.DeadlineAt {
+		if err != nil || k.Held != c.held || k.Status != pix.CaseOpen || k.DueAt != k.DeadlineAt {
 			t.Errorf("%+v, should hold %d (%v)", k, c.held, err)
 		}
 	}
 	if sums, err := (&gathering{Reader: h, account: h.account}).sums(paid.ID, paid.Amount); err != nil || sums.Excess != 0 || sums.Left() != 0 {
 		t.Errorf("%+v (%v)", sums, err)
 	}
-	var back Amount
+	var back pix.Amount
 	for _, k := range []*Case{first, second} {
-		for _, l := range h.step(CloseCase{ID: k.ID, Result: Agreed}).Launch {
+		for _, l := range h.step(CloseCase{ID: k.ID, Result: pix.Agreed}).Launch {
 			back += l.Tx.Amount
 		}
 	}
@@ -154,15 +157,15 @@ func TestCaseRestoredAfterLateRefund(t *testing.T) {
 	paid := h.paid("a", 10_000)
 	r := h.unsure(paid, 10_000)
 	k := h.reported("a", 10_000)
-	own := h.step(CloseCase{ID: k.ID, Result: Agreed}).Launch[0].Tx
-	h.step(Credit{Kind: TxTED, Amount: 50_000})
+	own := h.step(CloseCase{ID: k.ID, Result: pix.Agreed}).Launch[0].Tx
+	h.step(Credit{Kind: pix.TxTED, Amount: 50_000})
 	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Notice: true, Result: TransferIsSettled})
 	h.step(ResolveTransfer{ID: own.ID, EndToEnd: own.EndToEnd, Notice: true, Result: TransferIsRejected, Reason: "AC03"})
 	if at := h.account.Totals; at.MEDHeld != 0 || at.Held != 0 || at.Balance != 50_000 {
 		t.Errorf("%+v", at)
 	}
 	for key := range h.rows {
-		if key[0] == rowDue {
+		if layout.RowName([]byte(key)) == "due" {
 			t.Errorf("a case that holds nothing has the due row %x", key)
 		}
 	}
@@ -172,11 +175,11 @@ func TestCaseRestoredAfterLateRefund(t *testing.T) {
 // the scheme could not be reached is made again under a new id. Where the id is not too old by
 // the engine's clock, the clocks differ, and no further refund is made.
 func TestTooOldRefundIsMadeAgain(t *testing.T) {
-	for after, again := range map[Millis]int{13 * 3_600_000: 1, 3_600_000: 0} {
+	for after, again := range map[pix.Millis]int{13 * 3_600_000: 1, 3_600_000: 0} {
 		h := newHarness(t)
 		h.open(DefaultSettings(), 0)
 		h.paid("a", 10_000)
-		r := h.step(CloseCase{ID: h.reported("a", 10_000).ID, Result: Agreed}).Launch[0].Tx
+		r := h.step(CloseCase{ID: h.reported("a", 10_000).ID, Result: pix.Agreed}).Launch[0].Tx
 		h.now += after
 		d := h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsRejected, Reason: "FF08"})
 		if len(d.Launch) != again || len(d.Alerts) != 1-again {
@@ -197,7 +200,7 @@ func TestTooOldRefundInDoubt(t *testing.T) {
 	h.open(DefaultSettings(), 0)
 	h.paid("a", 10_000)
 	h.paid("b", 10_000)
-	r := h.step(CloseCase{ID: h.reported("a", 10_000).ID, Result: Agreed}).Launch[0].Tx
+	r := h.step(CloseCase{ID: h.reported("a", 10_000).ID, Result: pix.Agreed}).Launch[0].Tx
 	h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsAccepted, Doubt: true})
 	h.now += 13 * 3_600_000
 	if d := h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsRejected, Reason: "FF08"}); len(d.Launch) != 0 || len(d.Alerts) != 1 {
@@ -216,9 +219,9 @@ func TestTwoLateRefunds(t *testing.T) {
 	h.open(DefaultSettings(), 0)
 	paid := h.paid("a", 10_000)
 	other := h.unsure(paid, 7_000)
-	own := h.step(CloseCase{ID: h.reported("a", 10_000).ID, Result: Agreed}).Launch[0].Tx
+	own := h.step(CloseCase{ID: h.reported("a", 10_000).ID, Result: pix.Agreed}).Launch[0].Tx
 	h.failsInDoubt(own)
-	h.step(Credit{Kind: TxTED, Amount: 50_000})
+	h.step(Credit{Kind: pix.TxTED, Amount: 50_000})
 	h.step(ResolveTransfer{ID: other.ID, EndToEnd: other.EndToEnd, Notice: true, Result: TransferIsSettled})
 	if at := h.account.Totals; at.MEDHeld != 3_000 {
 		t.Errorf("after the first: %+v", at)
@@ -252,10 +255,10 @@ func TestReleasedHoldPaysNewerCase(t *testing.T) {
 	h.paid("b", 5_000)
 	h.spend(5_000)
 	older, newer := h.reported("a", 10_000), h.reported("b", 5_000)
-	if d := h.step(CloseCase{ID: newer.ID, Result: Agreed}); len(d.Launch) != 0 {
+	if d := h.step(CloseCase{ID: newer.ID, Result: pix.Agreed}); len(d.Launch) != 0 {
 		t.Errorf("%d refunds of money that the older case holds", len(d.Launch))
 	}
-	if d := h.step(CloseCase{ID: older.ID, Result: Disagreed}); len(d.Launch) != 1 || d.Launch[0].Tx.Amount != 5_000 {
+	if d := h.step(CloseCase{ID: older.ID, Result: pix.Disagreed}); len(d.Launch) != 1 || d.Launch[0].Tx.Amount != 5_000 {
 		t.Errorf("%d refunds of money that is there", len(d.Launch))
 	}
 }
@@ -267,8 +270,8 @@ func TestStoppedCaseStaysStopped(t *testing.T) {
 	h.open(DefaultSettings(), 0)
 	h.paid("a", 10_000)
 	h.spend(6_000)
-	first := h.step(CloseCase{ID: h.reported("a", 10_000).ID, Result: Agreed}).Launch[0].Tx
-	second := h.step(Credit{Kind: TxTED, Amount: 6_000}).Launch[0].Tx
+	first := h.step(CloseCase{ID: h.reported("a", 10_000).ID, Result: pix.Agreed}).Launch[0].Tx
+	second := h.step(Credit{Kind: pix.TxTED, Amount: 6_000}).Launch[0].Tx
 	h.now += 13 * 3_600_000
 	h.step(ResolveTransfer{ID: first.ID, EndToEnd: first.EndToEnd, Result: TransferIsRejected, Reason: "DT05"})
 	d := h.step(ResolveTransfer{ID: second.ID, EndToEnd: second.EndToEnd, Result: TransferIsRejected, Reason: "FF08"})
@@ -283,7 +286,7 @@ func TestTooOldByTheClock(t *testing.T) {
 	h := newHarness(t)
 	h.open(DefaultSettings(), 0)
 	h.paid("a", 10_000)
-	r := h.step(CloseCase{ID: h.reported("a", 10_000).ID, Result: Agreed}).Launch[0].Tx
+	r := h.step(CloseCase{ID: h.reported("a", 10_000).ID, Result: pix.Agreed}).Launch[0].Tx
 	h.now += 13 * 3_600_000
 	h.behind = 12 * 3_600_000
 	if d := h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsRejected, Reason: "FF08"}); len(d.Launch) != 0 {
@@ -298,7 +301,7 @@ func TestRefusedLateRefundChangesNothing(t *testing.T) {
 	h.open(DefaultSettings(), 0)
 	paid := h.paid("a", 10_000)
 	r := h.unsure(paid, 10_000)
-	h.step(CloseCase{ID: h.reported("a", 4_000).ID, Result: Agreed})
+	h.step(CloseCase{ID: h.reported("a", 4_000).ID, Result: pix.Agreed})
 	h.step(OpenCase{Infraction: "again", EndToEnd: endToEnd("a"), Amount: 6_000, Situation: "SCAM"})
 	h.account.Totals.Balance = math.MinInt64 + 5
 	h.account.Totals.Owed, h.account.Totals.MEDHeld = 1, 6_001 // something is owed elsewhere

@@ -1,17 +1,19 @@
 package ledger
 
 import (
-	"encoding/binary"
 	"fmt"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // OpenCase opens a special-return case (MED): a payer has reported a payment that the
 // account received.
 type OpenCase struct {
-	Infraction string // the scheme's id of the report; a second report under the same id opens nothing
-	EndToEnd   string // end-to-end id of the payment
-	Amount     Amount // the disputed amount, base units, positive
-	Situation  string // the directory's word for the fraud
+	Infraction string     // the scheme's id of the report; a second report under the same id opens nothing
+	EndToEnd   string     // end-to-end id of the payment
+	Amount     pix.Amount // the disputed amount, base units, positive
+	Situation  string     // the directory's word for the fraud
 }
 
 // CancelCase withdraws the report that opened a case.
@@ -26,11 +28,11 @@ const returnDays = 90
 
 // returnEnd is engine time until which the scheme takes returns of a received payment. It
 // counts from the scheme's date of the payment where the payment was told a day late or more.
-func returnEnd(t *Transaction, now Reading) Millis {
+func returnEnd(t *Transaction, now pix.Reading) pix.Millis {
 	if t.PaidAt > 0 {
 		return t.PaidAt + returnDays*day
 	}
-	return now.since(max(t.BookedAt, t.ID.Time()), t.Doubted) + returnDays*day
+	return now.Since(max(t.BookedAt, t.ID.Time()), t.Doubted) + returnDays*day
 }
 
 // reportFacts are what the decision about a report needs beside the case that it opened before and
@@ -44,7 +46,7 @@ type reportFacts struct {
 // opened before.
 func (c OpenCase) gather(g *gathering) (decider, error) {
 	t, err := g.received(c.EndToEnd)
-	if err == nil && (t == nil || t.Kind != TxCharge && t.Kind != TxReceipt) {
+	if err == nil && (t == nil || t.Kind != pix.TxCharge && t.Kind != pix.TxReceipt) {
 		err = ErrUnknownTransfer
 	}
 	if err != nil {
@@ -54,9 +56,9 @@ func (c OpenCase) gather(g *gathering) (decider, error) {
 		return nil, err
 	}
 	f := &reportFacts{OpenCase: c}
-	lo, hi := InfractionRange(c.Infraction)
+	lo, hi := layout.InfractionRange(c.Infraction)
 	err = g.Scan(lo, hi, func(k, _ []byte) (bool, error) {
-		f.elsewhere = f.elsewhere || string(k) != string(InfractionKey(c.Infraction, g.account.ID))
+		f.elsewhere = f.elsewhere || string(k) != string(layout.InfractionKey(c.Infraction, g.account.ID))
 		return !f.elsewhere, nil
 	})
 	if err == nil {
@@ -81,14 +83,14 @@ func (c *reportFacts) decide(d *draft) Decision {
 		now = d.stamp.Time // the later of the two times that may be right
 	}
 	k := Case{
-		ID: CaseID(d.stamp.ID), Ordinal: d.totals.Cases + 1, Infraction: c.Infraction, Original: o.ID, EndToEnd: o.EndToEnd,
-		Amount: c.Amount, Held: min(c.Amount, sums.Left()), Situation: c.Situation, Status: CaseOpen,
+		ID: pix.CaseID(d.stamp.ID), Ordinal: d.totals.Cases + 1, Infraction: c.Infraction, Original: o.ID, EndToEnd: o.EndToEnd,
+		Amount: c.Amount, Held: min(c.Amount, sums.Left()), Situation: c.Situation, Status: pix.CaseOpen,
 		OpenedAt: d.stamp.Time, DeadlineAt: now + terms.MEDDeadline, AnalysisAt: now + terms.MEDAnalysis,
 		ReleaseAt: returnEnd(o, d.stamp.Reading), Doubted: d.stamp.Doubted, Epoch: terms.epochOf(o),
 	}
 	k.DueAt = k.DeadlineAt
 	sums.Held += k.Held
-	if r := d.addCase(CaseOpened, &k, &sums, EventRefundRequested); r != nil {
+	if r := d.addCase(CaseOpened, &k, &sums, pix.EventRefundRequested); r != nil {
 		return refuseWith(r)
 	}
 	return d.doneCase(&k)
@@ -110,14 +112,15 @@ func (c CancelCase) gather(g *gathering) (decider, error) {
 
 // caseOfReport reads the case that a report opened in this account; nil where there is none.
 func (g *gathering) caseOfReport(infraction string) (*Case, error) {
-	row, ok, err := g.Row(InfractionKey(infraction, g.account.ID))
+	row, ok, err := g.Row(layout.InfractionKey(infraction, g.account.ID))
 	if err != nil || !ok {
 		return nil, err
 	}
-	if len(row) != 8 {
-		return nil, shortRow("infraction", row)
+	ordinal, err := layout.DecodeInfractionRow(row)
+	if err != nil {
+		return nil, err
 	}
-	k, err := g.caseAt(binary.BigEndian.Uint64(row))
+	k, err := g.caseAt(ordinal)
 	if err == nil && k.Infraction != infraction {
 		err = fmt.Errorf("case %d of %v is of another report", k.Ordinal, g.account.ID)
 	}
@@ -131,13 +134,13 @@ func (c CancelCase) decide(d *draft) Decision {
 	case k.EndToEnd != c.EndToEnd:
 		d.alert(AlertContradiction, d.facts.Original, "the scheme withdraws "+printable(c.Infraction)+" for another payment than it reported; nothing is changed")
 		return d.unchangedCase(&k)
-	case k.Status == CaseClosed && k.Result == Agreed:
+	case k.Status == pix.CaseClosed && k.Result == pix.Agreed:
 		d.alert(AlertContradiction, d.facts.Original, "the scheme withdraws the report of a case that was closed as agreed; nothing is changed")
 		return d.unchangedCase(&k)
 	case k.Status.Decided():
 		return d.unchangedCase(&k)
 	}
-	k.Status, k.ClosedAt = CaseCancelled, d.stamp.Time
-	d.release(CaseWithdrawn, &k, EventCaseClosed)
+	k.Status, k.ClosedAt = pix.CaseCancelled, d.stamp.Time
+	d.release(CaseWithdrawn, &k, pix.EventCaseClosed)
 	return d.doneCase(&k)
 }

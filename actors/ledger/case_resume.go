@@ -3,23 +3,26 @@ package ledger
 import (
 	"fmt"
 	"slices"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // ResumeCase is an operator's word that the engine may go on with a case which awaits that since
 // a restore. Returned is what the scheme says of the returns of the case's payment.
 type ResumeCase struct {
-	ID       CaseID
+	ID       pix.CaseID
 	Operator string // 1 to 100 characters
 	Returned []Returned
 }
 
 // Returned is a return of a received payment as the scheme knows it.
 type Returned struct {
-	ID       TxID   // our transaction id of the refund
-	ReturnID string // its id at the scheme, which begins with D
-	Amount   Amount // base units, positive
-	Reason   string // the return code
-	Open     bool   // the scheme has it, and it is not settled yet
+	ID       pix.TxID   // our transaction id of the refund
+	ReturnID string     // its id at the scheme, which begins with D
+	Amount   pix.Amount // base units, positive
+	Reason   string     // the return code
+	Open     bool       // the scheme has it, and it is not settled yet
 }
 
 // FoundReturn is a settled return, with what the account knows of it.
@@ -66,9 +69,9 @@ func (g *gathering) findReturns(f *resumeFacts) (err error) {
 		}
 		if t := found.Tx; t == nil {
 			var taken bool
-			_, taken, err = g.Row(EndToEndKey(r.ReturnID))
+			_, taken, err = g.Row(layout.EndToEndKey(r.ReturnID))
 			found.Foreign = found.Foreign || taken
-		} else if t.Kind != TxRefund || t.Refund.Original != g.cases.Case.Original || t.EndToEnd != r.ReturnID || t.Amount != r.Amount {
+		} else if t.Kind != pix.TxRefund || t.Refund.Original != g.cases.Case.Original || t.EndToEnd != r.ReturnID || t.Amount != r.Amount {
 			found.Foreign, found.Tx = true, nil
 		}
 		if err != nil {
@@ -87,7 +90,7 @@ func (g *gathering) findReturns(f *resumeFacts) (err error) {
 // unnamed finds a refund of the case's payment that was made before the acceptance of the gap, is
 // in flight, and is not among the returns that the scheme has; nil: there is none.
 func (g *gathering) unnamed(f *resumeFacts) (found *Transaction, err error) {
-	named := map[TxID]bool{}
+	named := map[pix.TxID]bool{}
 	for _, r := range f.found {
 		if r.Tx != nil {
 			named[r.Tx.ID] = true
@@ -143,7 +146,7 @@ func (r *FoundReturn) refuses() *Refusal {
 		return refuse(RefuseReturnOpen, "the scheme's return "+printable(r.ReturnID)+" has the ids of something else here")
 	case r.Open && (r.Tx == nil || !r.Tx.Status.InFlight()):
 		return refuse(RefuseReturnOpen, "the return "+r.ReturnID+" is under way at the scheme: try again when it has ended")
-	case !r.Open && r.Tx != nil && r.Tx.Status == StatusFailed && !r.Tx.Voided():
+	case !r.Open && r.Tx != nil && r.Tx.Status == pix.StatusFailed && !r.Tx.Voided():
 		return refuse(RefuseReturnOpen, "the return "+r.ReturnID+" has settled at the scheme, and failed here")
 	}
 	return nil
@@ -158,11 +161,11 @@ func (d *draft) schedule(k *Case) {
 		k.redate(d.stamp.Reading)
 	}
 	switch k.Status {
-	case CaseOpen:
+	case pix.CaseOpen:
 		k.DueAt = k.DeadlineAt
-	case CaseDefended:
+	case pix.CaseDefended:
 		k.DueAt = k.AnalysisAt
-	case CaseClosed:
+	case pix.CaseClosed:
 		sums := d.sumsOf(k.Original)
 		k.settle(&sums)
 	}
@@ -210,8 +213,8 @@ func (d *draft) findRefund(r FoundReturn) *Refusal {
 	}
 	sums := d.countBack(&t, CaseCounted)
 	d.show(&t)
-	d.book(&t, StatusSettled)
-	if refused := d.add(RefundFound, Body{Tx: &t, Sums: sums, Events: []EventKind{EventRefundCompleted}}); refused != nil {
+	d.book(&t, pix.StatusSettled)
+	if refused := d.add(RefundFound, Body{Tx: &t, Sums: sums, Events: []pix.EventKind{pix.EventRefundCompleted}}); refused != nil {
 		return refused
 	}
 	d.alert(AlertLate, &t, "the scheme has settled a refund that the journal lacks since the restore: its amount is debited")
@@ -230,7 +233,7 @@ func (d *draft) caseOfReturn(r FoundReturn) (*Case, uint64) {
 	}
 	for _, k := range slices.Concat([]*Case{d.facts.Case}, d.facts.Rivals, d.facts.Lacking) {
 		for part := k.Parts + 1; part <= k.Parts+partsSought; part++ {
-			if r.ReturnID[len(r.ReturnID)-suffixChars:] == d.partSuffix(k, part) {
+			if r.ReturnID[len(r.ReturnID)-pix.SuffixChars:] == d.partSuffix(k, part) {
 				return d.newest(k), part
 			}
 		}

@@ -1,9 +1,13 @@
 package ledger
 
+import (
+	"pixd/actors/pix"
+)
+
 // RetryCase is an operator's word that the engine may try the refunds of a case again, after
 // one had failed for good.
 type RetryCase struct {
-	ID       CaseID
+	ID       pix.CaseID
 	Operator string // 1 to 100 characters
 }
 
@@ -31,7 +35,7 @@ func (c RetryCase) decide(d *draft) Decision {
 
 // unsure is engine time until which a failed refund for a case may still settle. Versions of the
 // engine that did not count their refunds did not note it: then it is 12 h from the start.
-func (d *draft) unsure(k *Case) Millis {
+func (d *draft) unsure(k *Case) pix.Millis {
 	if k.Stopped && k.Parts == 0 {
 		return max(k.Unsure, d.stamp.Start+MaxRepeatWindow)
 	}

@@ -1,6 +1,11 @@
 package ledger
 
-import "testing"
+import (
+	"testing"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
+)
 
 // underDoubt makes an account with a payment of 10,000, and a case about it that was opened
 // under a doubted clock.
@@ -22,24 +27,24 @@ func TestCaseUnderDoubt(t *testing.T) {
 	h.now += 10 * day // the clock had been ten days slow
 	h.restart()
 	counted := h.start
-	if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); len(d.Launch) > 0 || d.Case.Status != CaseOpen || d.Case.DueAt != h.start+h.terms.MEDDeadline {
+	if d := h.step(Attend{Kind: layout.DueCase, ID: layout.EntityID(k.ID)}); len(d.Launch) > 0 || d.Case.Status != pix.CaseOpen || d.Case.DueAt != h.start+h.terms.MEDDeadline {
 		t.Errorf("looked after at the start: %+v", d.Case)
 	}
 	h.now += h.terms.MEDDeadline / 2
 	h.restart() // which does not move the deadline again
-	if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); len(d.Records) > 0 || d.Attended.Again != counted+h.terms.MEDDeadline {
+	if d := h.step(Attend{Kind: layout.DueCase, ID: layout.EntityID(k.ID)}); len(d.Records) > 0 || d.Attended.Again != counted+h.terms.MEDDeadline {
 		t.Errorf("looked after at the next start: %+v", d.Attended)
 	}
 	h.now = counted + h.terms.MEDDeadline - 1
-	if d := h.step(DefendCase{ID: k.ID, Justification: "delivered", Result: Disagreed}); d.Refusal != nil {
+	if d := h.step(DefendCase{ID: k.ID, Justification: "delivered", Result: pix.Disagreed}); d.Refusal != nil {
 		t.Errorf("the last moment for a defence: %v", d.Refusal)
 	}
 	h.now += h.terms.MEDAnalysis - h.terms.MEDDeadline
-	if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); len(d.Records) > 0 {
+	if d := h.step(Attend{Kind: layout.DueCase, ID: layout.EntityID(k.ID)}); len(d.Records) > 0 {
 		t.Errorf("%d alerts before the time for the analysis is over", len(d.Alerts))
 	}
 	h.now++
-	if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); len(d.Alerts) != 1 {
+	if d := h.step(Attend{Kind: layout.DueCase, ID: layout.EntityID(k.ID)}); len(d.Alerts) != 1 {
 		t.Errorf("%d alerts at the end of the time for the analysis", len(d.Alerts))
 	}
 }
@@ -48,10 +53,10 @@ func TestCaseUnderDoubt(t *testing.T) {
 func TestDefenceAfterDoubt(t *testing.T) {
 	h, k := underDoubt(t)
 	h.now += h.terms.MEDDeadline + h.ahead
-	if d := h.step(DefendCase{ID: k.ID, Justification: "delivered", Result: Disagreed}); d.Refusal == nil || d.Refusal.Code != RefuseCaseOver {
+	if d := h.step(DefendCase{ID: k.ID, Justification: "delivered", Result: pix.Disagreed}); d.Refusal == nil || d.Refusal.Code != RefuseCaseOver {
 		t.Errorf("%+v", d)
 	}
-	if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); len(d.Launch) != 1 {
+	if d := h.step(Attend{Kind: layout.DueCase, ID: layout.EntityID(k.ID)}); len(d.Launch) != 1 {
 		t.Errorf("not closed at its deadline: %+v", d)
 	}
 }
@@ -71,10 +76,10 @@ func TestReturnsUnderDoubt(t *testing.T) {
 	if k.ReleaseAt != h.start+90*day {
 		t.Errorf("released at %v", k.ReleaseAt)
 	}
-	if c := h.step(CloseCase{ID: k.ID, Result: Agreed}).Case; c.Held != 9_000 {
+	if c := h.step(CloseCase{ID: k.ID, Result: pix.Agreed}).Case; c.Held != 9_000 {
 		t.Errorf("%+v", c)
 	}
-	if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); len(d.Records) > 0 {
+	if d := h.step(Attend{Kind: layout.DueCase, ID: layout.EntityID(k.ID)}); len(d.Records) > 0 {
 		t.Errorf("released at once: %+v", d.Case)
 	}
 }
@@ -86,7 +91,7 @@ func TestDoubtedCaseEnds(t *testing.T) {
 	for range 4 {
 		h.now += h.terms.MEDDeadline * 2 / 3
 		h.restart()
-		if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); len(d.Launch) > 0 {
+		if d := h.step(Attend{Kind: layout.DueCase, ID: layout.EntityID(k.ID)}); len(d.Launch) > 0 {
 			return
 		}
 	}
@@ -105,15 +110,15 @@ func TestReleasedUnderDoubt(t *testing.T) {
 	h.doubted = false
 	h.now += 100 * day
 	h.restart()
-	if c := h.step(CloseCase{ID: k.ID, Result: Agreed}).Case; c.Held != 9_000 {
+	if c := h.step(CloseCase{ID: k.ID, Result: pix.Agreed}).Case; c.Held != 9_000 {
 		t.Errorf("%+v", c)
 	}
 	h.now += 90*day - 1
-	if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); d.Case.Held != 9_000 || d.Case.DueAt != h.now+1 {
+	if d := h.step(Attend{Kind: layout.DueCase, ID: layout.EntityID(k.ID)}); d.Case.Held != 9_000 || d.Case.DueAt != h.now+1 {
 		t.Errorf("released early: %+v", d.Case)
 	}
 	h.now++
-	if d := h.step(Attend{Kind: DueCase, ID: EntityID(k.ID)}); len(d.Records) != 1 || d.Case.Held != 0 {
+	if d := h.step(Attend{Kind: layout.DueCase, ID: layout.EntityID(k.ID)}); len(d.Records) != 1 || d.Case.Held != 0 {
 		t.Errorf("not released: %+v", d)
 	}
 }
@@ -137,7 +142,7 @@ func TestCancelledCaseHasItsTime(t *testing.T) {
 	h.paid("a", 10_000)
 	k := h.reported("a", 10_000)
 	h.now += 5000
-	if c := h.step(CancelCase{Infraction: k.Infraction, EndToEnd: k.EndToEnd}).Case; c.ClosedAt != h.now+h.ahead || c.Status != CaseCancelled || c.Held != 0 {
+	if c := h.step(CancelCase{Infraction: k.Infraction, EndToEnd: k.EndToEnd}).Case; c.ClosedAt != h.now+h.ahead || c.Status != pix.CaseCancelled || c.Held != 0 {
 		t.Errorf("%+v", c)
 	}
 }

@@ -3,6 +3,9 @@ package ledger
 import (
 	"errors"
 	"slices"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // Chain is the state of the end-to-end id that a requested payout is to use: either an id
@@ -13,10 +16,10 @@ type Chain struct {
 	EndToEnd string // the existing id that the payout is to use; empty: the payout gets a new id that ends in Suffix
 	Suffix   string // the last 11 characters of the attempt's id
 	Attempt  uint64
-	Shared   *EndToEndRow // the row that the payout is added to: other transactions have EndToEnd or, where that is empty, will take the new id over; nil: there is none
+	Shared   *layout.EndToEndRow // the row that the payout is added to: other transactions have EndToEnd or, where that is empty, will take the new id over; nil: there is none
 	// Holder is the transaction in Shared that moved money or, if none has, the first that
 	// may have moved money; zero: no such transaction is known here.
-	Holder  TxID
+	Holder  pix.TxID
 	Moved   *Moved // the row of an older id with the same Suffix, which is written under its full id so that the new id's row can take the key by Suffix
 	Foreign bool   // another account has used EndToEnd, or an id that the engine computed with the same last 11 characters
 
@@ -26,8 +29,8 @@ type Chain struct {
 }
 
 // holder returns a pointer to Holder; nil where Holder is zero.
-func (c *Chain) holder() *TxID {
-	if c.Holder == (TxID{}) {
+func (c *Chain) holder() *pix.TxID {
+	if c.Holder == (pix.TxID{}) {
 		return nil
 	}
 	return &c.Holder
@@ -40,14 +43,14 @@ func (g *gathering) chain(c *RequestPayout) (Chain, error) {
 	if c.EndToEnd != "" {
 		return g.ownChain(c.EndToEnd)
 	}
-	print := Fingerprint{Account: g.account.ID, Amount: c.Amount, KeyType: c.Key.Type, Key: c.Key.Value}
+	print := pix.Fingerprint{Account: g.account.ID, Amount: c.Amount, KeyType: c.Key.Type, Key: c.Key.Value}
 	secret := g.stamp.Terms.Secret
 	attempt, row, err := g.newestAttempt(print)
 	suffix := print.Suffix(secret, attempt)
 	if err != nil || row == nil {
 		return Chain{Suffix: suffix, Attempt: attempt}, err
 	}
-	key := SuffixKey(suffix)
+	key := layout.SuffixKey(suffix)
 	if g.Crowded(key, g.stamp.Clock) {
 		return Chain{}, ErrBusy
 	}
@@ -55,7 +58,7 @@ func (g *gathering) chain(c *RequestPayout) (Chain, error) {
 	if err != nil {
 		return Chain{}, err
 	}
-	fresh := EndToEnd(g.stamp.Terms.OwnISPB, g.stamp.Clock, suffix)
+	fresh := pix.EndToEnd(g.stamp.Terms.OwnISPB, g.stamp.Clock, suffix)
 	others, stale := use.sendable()
 	switch window := g.account.Settings.RepeatWindow; {
 	case others.busy(window) || fresh == others.endToEnd && !others.noMoney:
@@ -78,8 +81,8 @@ func (g *gathering) chain(c *RequestPayout) (Chain, error) {
 
 // moved returns the row of an older id, to be written under that full id; nil where another
 // account has a row under the full id already.
-func (g *gathering) moved(endToEnd string, row *EndToEndRow) (*Moved, error) {
-	there, ok, err := g.endToEnd(EndToEndKey(endToEnd))
+func (g *gathering) moved(endToEnd string, row *layout.EndToEndRow) (*Moved, error) {
+	there, ok, err := g.endToEnd(layout.EndToEndKey(endToEnd))
 	if err != nil || ok && there.Account != g.account.ID {
 		return nil, err
 	}
@@ -113,10 +116,10 @@ func (g *gathering) full(u *use, key []byte) error {
 // gaps, and each has its own suffix. The search doubles the number until an attempt does
 // not exist and then bisects: after ten thousand attempts it takes about thirty reads. The
 // row is nil where there was no attempt.
-func (g *gathering) newestAttempt(print Fingerprint) (uint64, *EndToEndRow, error) {
-	var newest *EndToEndRow
+func (g *gathering) newestAttempt(print pix.Fingerprint) (uint64, *layout.EndToEndRow, error) {
+	var newest *layout.EndToEndRow
 	exists := func(n uint64) (bool, error) {
-		e, ok, err := g.endToEnd(SuffixKey(print.Suffix(g.stamp.Terms.Secret, n)))
+		e, ok, err := g.endToEnd(layout.SuffixKey(print.Suffix(g.stamp.Terms.Secret, n)))
 		if ok {
 			newest = &e
 		}
@@ -170,7 +173,7 @@ func (g *gathering) ownChain(endToEnd string) (Chain, error) {
 // former id that is.
 func (g *gathering) ownRow(endToEnd string) (Chain, error) {
 	c := Chain{EndToEnd: endToEnd}
-	for i, key := range EndToEndKeys(endToEnd) {
+	for i, key := range layout.EndToEndKeys(endToEnd) {
 		row, ok, err := g.endToEnd(key)
 		if err != nil {
 			return c, err
@@ -199,4 +202,13 @@ func (g *gathering) ownRow(endToEnd string) (Chain, error) {
 		return c, g.full(&use, key)
 	}
 	return c, nil
+}
+
+// EndToEndKeyOf is the key of a payout's end-to-end row: by suffix where the engine computed
+// the id, even if the merchant chose the same id later; else by the full id.
+func EndToEndKeyOf(t *Transaction) []byte {
+	if t.Payout.OwnEndToEnd && !t.Payout.UnderSuffix {
+		return layout.EndToEndKey(t.EndToEnd)
+	}
+	return layout.SuffixKey(t.EndToEnd[len(t.EndToEnd)-pix.SuffixChars:])
 }

@@ -1,11 +1,15 @@
 package ledger
 
+import (
+	"pixd/actors/pix"
+)
+
 // CreateCharge opens a charge: an amount that a customer is to pay.
 type CreateCharge struct {
-	Amount      Amount
+	Amount      pix.Amount
 	Description string
 	ExternalID  string
-	Key         Key // the account's own key, which the QR code contains
+	Key         pix.Key // the account's own key, which the QR code contains
 	Claim       *Claim
 }
 
@@ -19,7 +23,7 @@ func (c CreateCharge) decide(d *draft) Decision {
 		return refuseWith(r)
 	}
 	t := Transaction{
-		ID: d.stamp.ID, Kind: TxCharge, Status: StatusActive, Amount: c.Amount,
+		ID: d.stamp.ID, Kind: pix.TxCharge, Status: pix.StatusActive, Amount: c.Amount,
 		Description: c.Description, ExternalID: c.ExternalID,
 		Charge: ChargePart{Key: c.Key, MerchantName: d.account.Settings.Name, MerchantCity: d.account.Settings.City},
 	}
@@ -31,7 +35,7 @@ func (c CreateCharge) decide(d *draft) Decision {
 }
 
 func (c *CreateCharge) refusal() *Refusal {
-	if c.Amount <= 0 || c.Amount > MaxAmount {
+	if c.Amount <= 0 || c.Amount > pix.MaxAmount {
 		return refuseField(RefuseAmount, "amount", "amount must be an integer number of centavos from 1 to 999999999999")
 	}
 	if tooLong(c.Description) {
@@ -43,12 +47,12 @@ func (c *CreateCharge) refusal() *Refusal {
 // chargeNamed reads the charge of this account whose transaction_id is the given txid; nil where
 // there is no such charge.
 func (g *gathering) chargeNamed(txid string) (*Transaction, error) {
-	short, ok := ParsePublic(txid)
+	short, ok := pix.ParsePublic(txid)
 	if !ok {
 		return nil, nil
 	}
 	t, err := g.shown(short)
-	if err != nil || t == nil || t.Kind != TxCharge || t.Public() != txid {
+	if err != nil || t == nil || t.Kind != pix.TxCharge || t.Public() != txid {
 		return nil, err
 	}
 	return t, nil

@@ -2,18 +2,20 @@ package ledger
 
 import (
 	"fmt"
-	"math"
 	"slices"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 const (
-	hour = Millis(60 * 60 * 1000)
+	hour = pix.Millis(60 * 60 * 1000)
 	day  = 24 * hour
 )
 
 // date stamps the claim with the time at which it is made.
-func (c *Claim) date(now Reading) {
-	c.At, c.Bucket, c.Doubted = now.Time, BucketOf(now.Time), now.Doubted
+func (c *Claim) date(now pix.Reading) {
+	c.At, c.Bucket, c.Doubted = now.Time, layout.BucketOf(now.Time), now.Doubted
 }
 
 // Earlier is what is known about an earlier request under the same idempotency claim.
@@ -21,7 +23,7 @@ type Earlier struct {
 	Stored  *Stored      // the answer of the earlier request; nil while it has none
 	Other   bool         // the body of the earlier request was different
 	Tx      *Transaction // the payout of the earlier request, set only where the request has no answer and no child actor carries the payout
-	Payout  TxID         // id of the payout of the earlier request
+	Payout  pix.TxID     // id of the payout of the earlier request
 	Carried bool         // a child actor carries that payout
 }
 
@@ -52,7 +54,7 @@ func (g *gathering) earlier(c *Claim) (*Earlier, error) {
 		if !ok {
 			continue
 		}
-		row, err := DecodeIdempotencyRow(v)
+		row, err := layout.DecodeIdempotencyRow(v)
 		if err != nil {
 			return nil, err
 		}
@@ -67,11 +69,11 @@ func (g *gathering) earlier(c *Claim) (*Earlier, error) {
 // claimed reads the row of the claim on one day (bucket). It asks the filters over claims
 // first, unless anyDay is true: the filters know a claim only by its hour.
 func (g *gathering) claimed(bucket uint16, c *Claim, anyDay bool) ([]byte, bool, error) {
-	key := IdempotencyKey(bucket, g.account.ID, c.Scope)
+	key := layout.IdempotencyKey(bucket, g.account.ID, c.Scope)
 	if anyDay {
 		return g.Row(key)
 	}
-	from, to := Millis(bucket)*day, Millis(bucket)*day+day-1
+	from, to := pix.Millis(bucket)*day, pix.Millis(bucket)*day+day-1
 	if bucket == c.Bucket || bucket == c.Bucket-1 {
 		from, to = max(from, c.At-day), min(to, c.At)
 	}
@@ -81,10 +83,10 @@ func (g *gathering) claimed(bucket uint16, c *Claim, anyDay bool) ([]byte, bool,
 // claimDays returns the days on which an earlier request under the claim may have been
 // made, the newest first: if two are found, the newer one counts. anyDay is true where
 // engine time cannot tell the day, so that every day with claims is searched.
-func (g *gathering) claimDays(c *Claim, now Reading) (days []uint16, anyDay bool, err error) {
+func (g *gathering) claimDays(c *Claim, now pix.Reading) (days []uint16, anyDay bool, err error) {
 	switch {
 	case now.Doubted || now.Clock < c.At: // the claim's day was computed from a time that may be wrong
-		days, err = ClaimDays(g.Scan)
+		days, err = layout.ClaimDays(g.Scan)
 		return newestFirst([]uint16{c.Bucket, c.Bucket - 1}, days), true, err
 	case now.Clock-now.Start < day:
 		// In the first 24 h of a process a claim of an earlier process, whose engine time was
@@ -92,24 +94,6 @@ func (g *gathering) claimDays(c *Claim, now Reading) (days []uint16, anyDay bool
 		return newestFirst([]uint16{c.Bucket + 1, c.Bucket, c.Bucket - 1, c.Bucket - 2, c.Bucket - 3}, g.stamp.Terms.ClaimDays), false, nil
 	}
 	return []uint16{c.Bucket, c.Bucket - 1}, false, nil
-}
-
-// ClaimDays returns the days, since 1970, of which scan finds claims, the oldest first. It
-// makes one scan for each day.
-func ClaimDays(scan func(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error) (days []uint16, err error) {
-	for from := 0; from >= 0 && err == nil; {
-		lo, hi := IdempotencyFrom(uint16(from))
-		from = -1
-		err = scan(lo, hi, func(k, _ []byte) (bool, error) {
-			d, err := DecodeIdempotencyDay(k)
-			days = append(days, d)
-			if d < math.MaxUint16 {
-				from = int(d) + 1
-			}
-			return false, err
-		})
-	}
-	return days, err
 }
 
 // newestFirst returns all of the days, each once, the newest first.
@@ -124,7 +108,7 @@ func newestFirst(days, others []uint16) []uint16 {
 }
 
 // again reads the earlier request that the row of a claim leads to.
-func (g *gathering) again(c *Claim, row IdempotencyRow) (*Earlier, error) {
+func (g *gathering) again(c *Claim, row layout.IdempotencyRow) (*Earlier, error) {
 	r, err := g.Record(g.account.ID, row.Seq)
 	if err != nil {
 		return nil, fmt.Errorf("answer under a claim: %w", err)
@@ -140,7 +124,7 @@ func (g *gathering) again(c *Claim, row IdempotencyRow) (*Earlier, error) {
 	if e.Tx, err = g.state(row.Tx, row.Seq); err != nil {
 		return nil, err
 	}
-	if e.Tx.Status != StatusHeld {
+	if e.Tx.Status != pix.StatusHeld {
 		return nil, fmt.Errorf("payout %v is %v, and its claim has no answer", row.Tx, e.Tx.Status)
 	}
 	return e, nil

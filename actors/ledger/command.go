@@ -2,16 +2,18 @@ package ledger
 
 import (
 	"fmt"
+
+	"pixd/actors/pix"
 )
 
 // Stamp is what the caller of Decide adds to a command: the time, the id of the transaction
 // that the command may create, and the service's terms. Time and id are recorded.
 type Stamp struct {
-	Reading  // Reading.Time is never earlier than the account's newest record
-	ID       TxID
-	Terms    Terms
-	Durable  Totals // the account's totals after its newest durable record
-	Inactive bool   // the account is inactive; set only for commands that need an active one, see Traits.NeedsActive
+	pix.Reading // Reading.Time is never earlier than the account's newest record
+	ID          pix.TxID
+	Terms       Terms
+	Durable     Totals // the account's totals after its newest durable record
+	Inactive    bool   // the account is inactive; set only for commands that need an active one, see Traits.NeedsActive
 }
 
 // Terms are the service's settings, the same for every account. Durations are in
@@ -21,16 +23,16 @@ type Terms struct {
 	MaxRepeats  int      // most payouts in flight, settled or voided that may share one end-to-end id; 0: 1,000
 	ClaimDays   []uint16 // the days with claims that were on disk when the process started (see ClaimDays); nil: only the usual days are searched
 	OwnISPB     string
-	OrphanAfter Millis // time from a payout's acceptance until it may be voided, where the scheme reports no outcome
-	QueueTTL    Millis // time that a payout may wait for directory capacity
-	ApprovalTTL Millis // time that a payout may wait for an operator's approval
+	OrphanAfter pix.Millis // time from a payout's acceptance until it may be voided, where the scheme reports no outcome
+	QueueTTL    pix.Millis // time that a payout may wait for directory capacity
+	ApprovalTTL pix.Millis // time that a payout may wait for an operator's approval
 
-	Epoch  uint64 // how often a restored journal was taken into use although it lacks what happened since the snapshot
-	GapEnd Millis // engine time of the newest such acceptance: payments from before it may have been refunded in the gap
+	Epoch  uint64     // how often a restored journal was taken into use although it lacks what happened since the snapshot
+	GapEnd pix.Millis // engine time of the newest such acceptance: payments from before it may have been refunded in the gap
 
-	MEDDeadline Millis // time from a special-return case's opening within which the merchant may defend it
-	MEDAnalysis Millis // time from a special-return case's opening within which the institution should decide it
-	MEDWaits    bool   // a case that was not defended in time waits for the analyst; false: it is closed as agreed
+	MEDDeadline pix.Millis // time from a special-return case's opening within which the merchant may defend it
+	MEDAnalysis pix.Millis // time from a special-return case's opening within which the institution should decide it
+	MEDWaits    bool       // a case that was not defended in time waits for the analyst; false: it is closed as agreed
 }
 
 // Command is a request to one account. What it has to know, which refusals it has, and what it
@@ -138,7 +140,7 @@ func refuseWith(r *Refusal) Decision { return Decision{Answer: Answer{Refusal: r
 // Alert is an event that operators must look at.
 type Alert struct {
 	Kind    string // one of the constants that begin with Alert
-	Tx      TxID
+	Tx      pix.TxID
 	Public  string // transaction_id of Tx
 	Message string
 }

@@ -2,13 +2,16 @@ package ledger
 
 import (
 	"unicode/utf8"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // Credit books money that an operator credits: a TED or an internal credit.
 type Credit struct {
-	Kind          TxKind // TxTED or TxInternal
-	Amount        Amount // base units, positive
-	Description   string // at most 140 characters
+	Kind          pix.TxKind // TxTED or TxInternal
+	Amount        pix.Amount // base units, positive
+	Description   string     // at most 140 characters
 	PayerName     string
 	PayerDocument string
 	Reference     string // unique in the account; empty: none. A second credit with the same reference books nothing.
@@ -30,7 +33,7 @@ func (c Credit) gather(g *gathering) (decider, error) {
 	f := &creditFacts{Credit: c}
 	var err error
 	if c.Reference != "" {
-		f.first, err = g.at(ReferenceKey(g.account.ID, c.Reference))
+		f.first, err = g.at(layout.ReferenceKey(g.account.ID, c.Reference))
 	}
 	return f, err
 }
@@ -49,10 +52,10 @@ func (c *creditFacts) decide(d *draft) Decision {
 	}
 	t := Transaction{
 		ID: d.stamp.ID, Kind: c.Kind, Amount: c.Amount, Description: c.Description,
-		Counterparty: Party{Name: c.PayerName, Document: c.PayerDocument}, Credit: CreditPart{Reference: c.Reference},
+		Counterparty: pix.Party{Name: c.PayerName, Document: c.PayerDocument}, Credit: CreditPart{Reference: c.Reference},
 	}
 	d.show(&t)
-	d.book(&t, StatusCompleted)
+	d.book(&t, pix.StatusCompleted)
 	if r := d.add(Credited, Body{Tx: &t}); r != nil {
 		return refuseWith(r)
 	}
@@ -63,7 +66,7 @@ const maxReference = 128
 
 func (c *Credit) refusal() *Refusal {
 	switch {
-	case c.Kind != TxTED && c.Kind != TxInternal:
+	case c.Kind != pix.TxTED && c.Kind != pix.TxInternal:
 		return refuseField(RefuseCredit, "type", `type must be "ted" or "internal"`)
 	case c.Amount <= 0:
 		return refuseField(RefuseCredit, "amount", "amount must be a positive integer in base units")

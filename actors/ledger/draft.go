@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 	"pixd/actors/redact"
 )
 
@@ -23,7 +25,7 @@ type draft struct {
 	made  int  // number of refunds for cases that the decision has made
 	// The states of refund sums and cases after the decision's records so far, where they
 	// differ from the facts.
-	sums  map[TxID]RefundSums
+	sums  map[pix.TxID]layout.RefundSums
 	cases map[uint64]*Case // by ordinal
 }
 
@@ -99,12 +101,12 @@ func (d *draft) show(t *Transaction) {
 }
 
 // book gives a transaction its final status, and its number in the account's statement.
-func (d *draft) book(t *Transaction, s TxStatus) {
+func (d *draft) book(t *Transaction, s pix.TxStatus) {
 	t.Status, t.BookedAt, t.Booking = s, d.stamp.Time, d.totals.Bookings+1
 }
 
 // wait adds a record that gives the payout the due time now + long (ms).
-func (d *draft) wait(kind RecordKind, t *Transaction, long Millis, b Body) {
+func (d *draft) wait(kind RecordKind, t *Transaction, long pix.Millis, b Body) {
 	b.DueWas, b.DueWasKind = t.Transfer.DueAt, t.Transfer.DueKind
 	t.Transfer.DueAt, t.Transfer.DueKind = d.stamp.Clock+long, t.due()
 	b.Tx = t
@@ -113,10 +115,10 @@ func (d *draft) wait(kind RecordKind, t *Transaction, long Millis, b Body) {
 
 // draw returns an id for a transaction beside the one that has the stamp's id; it is made
 // from the stamp's id.
-func (d *draft) draw() TxID {
+func (d *draft) draw() pix.TxID {
 	d.drawn++
 	sum := sha256.Sum256(append(d.stamp.ID[:], d.drawn))
-	return NewTxID(d.stamp.ID.Time(), [10]byte(sum[:10]))
+	return pix.NewTxID(d.stamp.ID.Time(), [10]byte(sum[:10]))
 }
 
 func (d *draft) alert(kind string, t *Transaction, message string) {
@@ -124,7 +126,7 @@ func (d *draft) alert(kind string, t *Transaction, message string) {
 		panic("ledger: an alert of the unknown kind " + kind)
 	}
 	a := Alert{Kind: kind, Tx: t.ID, Message: message}
-	if t.Status != StatusRefused { // the merchant never sees it
+	if t.Status != pix.StatusRefused { // the merchant never sees it
 		a.Public = t.Public()
 	}
 	d.alerts = append(d.alerts, a)
@@ -155,7 +157,7 @@ func printable(s string) string { return redact.Code(s) }
 func (t *Transaction) unseen() bool { return t.Kind.Outbound() && t.Ordinal == 0 }
 
 func (t *Transaction) noun() string {
-	if t.Kind == TxRefund {
+	if t.Kind == pix.TxRefund {
 		return "a refund"
 	}
 	return "a payout"

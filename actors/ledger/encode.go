@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"pixd/actors/cbormap"
+	"pixd/actors/pix"
 )
 
 // Append appends the record's body to b as it is journaled: CBOR in core deterministic form
@@ -63,7 +64,7 @@ func rare[T any](m *cbormap.Map, k uint8, v *T) {
 	if v == nil {
 		return
 	}
-	b, err := encoding.Marshal(v)
+	b, err := cbormap.Encoding.Marshal(v)
 	if err != nil {
 		panic(fmt.Sprintf("ledger: encode %T: %v", v, err))
 	}
@@ -106,7 +107,7 @@ func (t *Transaction) append(b []byte) []byte {
 	m.OptText(6, t.EndToEnd)
 	m.OptText(7, t.ExternalID)
 	m.OptText(8, t.Description)
-	if p := &t.Counterparty; *p != (Party{}) {
+	if p := &t.Counterparty; *p != (pix.Party{}) {
 		m.Key(9)
 		party := cbormap.Begin(m.Bytes)
 		party.OptText(1, p.Name)
@@ -131,7 +132,7 @@ func (t *Transaction) appendParts(m *cbormap.Map) {
 		m.Key(16)
 		charge := cbormap.Begin(m.Bytes)
 		charge.Key(1)
-		charge.Bytes = c.Key.append(charge.Bytes)
+		charge.Bytes = appendKey(charge.Bytes, &c.Key)
 		charge.OptText(2, c.MerchantName)
 		charge.OptText(3, c.MerchantCity)
 		m.Bytes = charge.Bytes
@@ -160,7 +161,7 @@ func rarePart[T comparable](m *cbormap.Map, k uint8, v *T) {
 	}
 }
 
-func (k *Key) append(b []byte) []byte {
+func appendKey(b []byte, k *pix.Key) []byte {
 	m := cbormap.Begin(b)
 	m.OptUint(1, uint64(k.Type))
 	m.OptText(2, k.Value)
@@ -168,11 +169,11 @@ func (k *Key) append(b []byte) []byte {
 }
 
 func (p *RefundPart) zero() bool {
-	return p.Original == (TxID{}) && p.OriginalEndToEnd == "" && p.OriginalAmount == 0 && p.Code == "" && p.Case == nil && p.Refunded == 0 && p.Counts == nil
+	return p.Original == (pix.TxID{}) && p.OriginalEndToEnd == "" && p.OriginalAmount == 0 && p.Code == "" && p.Case == nil && p.Refunded == 0 && p.Counts == nil
 }
 
 func (p *PayoutPart) zero() bool {
-	return p.Key == (Key{}) && p.GivenDocument == "" && p.RecipientISPB == "" && p.Purpose == "" &&
+	return p.Key == (pix.Key{}) && p.GivenDocument == "" && p.RecipientISPB == "" && p.Purpose == "" &&
 		p.Attempt == 0 && !p.OwnEndToEnd && !p.UnderSuffix && p.Former == nil && !p.Repeat && p.DuplicateOf == nil &&
 		p.Bucket == 0 && p.QueueEnds == 0 && p.Decision == 0 && p.Operator == "" && p.Returned == 0
 }
@@ -180,7 +181,7 @@ func (p *PayoutPart) zero() bool {
 func (p *PayoutPart) append(b []byte) []byte {
 	m := cbormap.Begin(b)
 	m.Key(1)
-	m.Bytes = p.Key.append(m.Bytes)
+	m.Bytes = appendKey(m.Bytes, &p.Key)
 	m.OptText(2, p.GivenDocument)
 	m.OptText(3, p.RecipientISPB)
 	m.OptText(4, p.Purpose)

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+
+	"pixd/actors/cbormap"
 )
 
 // TestAppendIsMarshal checks that Append writes the bytes that the CBOR package makes of a
@@ -38,7 +40,7 @@ func TestAppendIsMarshal(t *testing.T) {
 
 func sameAsMarshal(t *testing.T, r *Record) {
 	t.Helper()
-	want, err := encoding.Marshal(&r.Body)
+	want, err := cbormap.Encoding.Marshal(&r.Body)
 	if err != nil {
 		t.Fatal(err)
 	}

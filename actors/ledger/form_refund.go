@@ -1,6 +1,10 @@
 package ledger
 
-import "unicode/utf8"
+import (
+	"unicode/utf8"
+
+	"pixd/actors/pix"
+)
 
 // RefundForm is the fields of a refund request before any of them is checked.
 type RefundForm struct {
@@ -24,7 +28,7 @@ func (f RefundForm) Parse() (RequestRefund, *Refusal) {
 	}
 	if f.Amount {
 		ok := false
-		if c.Amount, ok = FromCentavos(f.Centavos); !ok {
+		if c.Amount, ok = pix.FromCentavos(f.Centavos); !ok {
 			return c, refuseField(RefuseAmount, "amount", "amount must be an integer number of centavos from 1 to 999999999999")
 		}
 	}
@@ -60,14 +64,14 @@ const (
 
 // Parse checks the fields in the documented order (justification, result, contact) and makes
 // the command from them. It does not look at the account.
-func (f DefenseForm) Parse(id CaseID) (DefendCase, *Refusal) {
-	c := DefendCase{ID: id, Justification: f.Justification.Value, Result: Disagreed, Contact: f.Contact.Value}
+func (f DefenseForm) Parse(id pix.CaseID) (DefendCase, *Refusal) {
+	c := DefendCase{ID: id, Justification: f.Justification.Value, Result: pix.Disagreed, Contact: f.Contact.Value}
 	if n := utf8.RuneCountInString(c.Justification); f.Justification.Wrong || n < 1 || n > maxJustification {
 		return c, refuseField(RefuseDefense, "justification", "justification takes a string of 1 to 2000 characters")
 	}
 	if f.Result.Given {
 		ok := false
-		if c.Result, ok = ParseCaseResult(f.Result.Value); !ok {
+		if c.Result, ok = pix.ParseCaseResult(f.Result.Value); !ok {
 			return c, refuseField(RefuseDefense, "result", "result must be AGREED or DISAGREED")
 		}
 	}
@@ -79,10 +83,10 @@ func (f DefenseForm) Parse(id CaseID) (DefendCase, *Refusal) {
 
 // ParseAnalysis checks an analyst's decision in the documented order (result, details) and
 // makes the command from it.
-func ParseAnalysis(id CaseID, result, details string) (CloseCase, *Refusal) {
+func ParseAnalysis(id pix.CaseID, result, details string) (CloseCase, *Refusal) {
 	c := CloseCase{ID: id, Details: details}
 	ok := false
-	if c.Result, ok = ParseCaseResult(result); !ok {
+	if c.Result, ok = pix.ParseCaseResult(result); !ok {
 		return c, refuseField(RefuseAnalysis, "result", "result must be AGREED or DISAGREED")
 	}
 	if utf8.RuneCountInString(details) > maxDetails || !utf8.ValidString(details) {

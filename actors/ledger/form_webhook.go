@@ -1,6 +1,10 @@
 package ledger
 
-import "strconv"
+import (
+	"strconv"
+
+	"pixd/actors/pix"
+)
 
 // SubscriptionForm is the fields of a request for a webhook subscription before any of them is
 // checked.
@@ -20,7 +24,7 @@ func (f SubscriptionForm) Parse() (Subscribe, *Refusal) {
 		return c, refuseField(RefuseWebhook, "events", "events must be a list of at least one kind of event")
 	}
 	for _, e := range f.Events {
-		kind, known := ParseEventKind(e.Value)
+		kind, known := pix.ParseEventKind(e.Value)
 		switch {
 		case e.Wrong:
 			return c, refuseField(RefuseWebhook, "events", "events must be a list of strings")

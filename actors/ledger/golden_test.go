@@ -11,39 +11,43 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"pixd/actors/cbormap"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 var rewrite = flag.Bool("golden", false, "write the golden files anew: a stored format may only grow")
 
-func fullTx(kind TxKind, status TxStatus) *Transaction {
+func fullTx(kind pix.TxKind, status pix.TxStatus) *Transaction {
 	t := &Transaction{
-		ID: NewTxID(1772366400000, [10]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}), Kind: kind, Status: status,
+		ID: pix.NewTxID(1772366400000, [10]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}), Kind: kind, Status: status,
 		Amount: 1_000_000, Fee: 1_500, EndToEnd: "E99999004202603011200abcdefghijk", ExternalID: "order-1", Description: "Açaí",
-		Counterparty: Party{Name: "Ana", Document: "12345678909", ISPB: "60701190"},
+		Counterparty: pix.Party{Name: "Ana", Document: "12345678909", ISPB: "60701190"},
 		CreatedAt:    1772366400001, BookedAt: 1772366400201, ReasonCode: "AC03", Ordinal: 3, Booking: 2,
 	}
-	key := Key{Type: KeyEmail, Value: "ana@example.com"}
+	key := pix.Key{Type: pix.KeyEmail, Value: "ana@example.com"}
 	switch kind {
-	case TxCharge:
+	case pix.TxCharge:
 		t.Charge = ChargePart{Key: key, MerchantName: "Loja", MerchantCity: "SAO PAULO"}
-	case TxReceipt:
+	case pix.TxReceipt:
 		t.Receipt = ReceiptPart{Key: key.Value}
-	case TxTED, TxInternal:
+	case pix.TxTED, pix.TxInternal:
 		t.Credit = CreditPart{Reference: "ref-1"}
-	case TxReturn:
-		t.Return = ReturnPart{Original: TxID{9}, OriginalEndToEnd: "E99999004202603011159abcdefghijk", OriginalAmount: 2_000_000, Returned: 5}
-	case TxPayout:
+	case pix.TxReturn:
+		t.Return = ReturnPart{Original: pix.TxID{9}, OriginalEndToEnd: "E99999004202603011159abcdefghijk", OriginalAmount: 2_000_000, Returned: 5}
+	case pix.TxPayout:
 		t.Payout = PayoutPart{
 			Key: key, GivenDocument: "98765432100", RecipientISPB: "18236120", Purpose: "rent",
-			Attempt: 1, UnderSuffix: true, DuplicateOf: &TxID{1}, Returned: 5,
+			Attempt: 1, UnderSuffix: true, DuplicateOf: &pix.TxID{1}, Returned: 5,
 		}
 		t.Transfer = TransferPart{DueAt: 1772368200000, Claim: fullClaim()}
 	}
-	ofCase := CaseID{4}
-	if kind == TxRefund {
+	ofCase := pix.CaseID{4}
+	if kind == pix.TxRefund {
 		t.EndToEnd = "D99999004202603011200abcdefghijk"
 		t.Refund = RefundPart{
-			Original: TxID{9}, OriginalEndToEnd: "E99999004202603011159abcdefghijk", OriginalAmount: 2_000_000, Code: "FR01", Case: &ofCase, Refunded: 5,
+			Original: pix.TxID{9}, OriginalEndToEnd: "E99999004202603011159abcdefghijk", OriginalAmount: 2_000_000, Code: "FR01", Case: &ofCase, Refunded: 5,
 		}
 		t.Transfer = TransferPart{DueAt: 1772368200000, Claim: fullClaim()}
 	}
@@ -53,9 +57,9 @@ func fullTx(kind TxKind, status TxStatus) *Transaction {
 // fullCase is a case with every field set, in the status that a record of the kind gives it.
 func fullCase(k RecordKind) *Case {
 	c := &Case{
-		ID: CaseID{4}, Ordinal: 2, Infraction: "inf-1", Original: TxID{9}, EndToEnd: "E99999004202603011159abcdefghijk",
-		Amount: 2_000_000, Held: 1_000_000, Covered: 900_000, Refunded: 5, Situation: "SCAM", Status: cmp.Or(k.row().caseTo, CaseClosed),
-		Result: Agreed, Details: "proven", Defense: &Defense{Justification: "delivered", Result: Disagreed, Contact: "ana", SubmittedAt: 1772366400100},
+		ID: pix.CaseID{4}, Ordinal: 2, Infraction: "inf-1", Original: pix.TxID{9}, EndToEnd: "E99999004202603011159abcdefghijk",
+		Amount: 2_000_000, Held: 1_000_000, Covered: 900_000, Refunded: 5, Situation: "SCAM", Status: cmp.Or(k.row().caseTo, pix.CaseClosed),
+		Result: pix.Agreed, Details: "proven", Defense: &Defense{Justification: "delivered", Result: pix.Disagreed, Contact: "ana", SubmittedAt: 1772366400100},
 		OpenedAt: 1772366400000, DeadlineAt: 1772798400000, AnalysisAt: 1772971200000, ClosedAt: 1772366400201, ReleaseAt: 1780142400000,
 		DueAt: 1780142400000, Stopped: true, Doubted: true,
 	}
@@ -65,17 +69,17 @@ func fullCase(k RecordKind) *Case {
 
 // waited is fullTx with those fields also set that are set only while engine time is
 // doubted or a payout waits.
-func waited(kind TxKind, status TxStatus) *Transaction {
+func waited(kind pix.TxKind, status pix.TxStatus) *Transaction {
 	t := fullTx(kind, status)
 	t.Doubted = true
-	if kind == TxRefund {
+	if kind == pix.TxRefund {
 		t.Transfer.Doubt, t.Transfer.AcceptedAt, t.Transfer.Overdue, t.Transfer.LateAt = true, 1772366400101, true, 1772366400301
 	}
-	if kind != TxPayout {
+	if kind != pix.TxPayout {
 		return t
 	}
 	t.Transfer.Doubt, t.Transfer.AcceptedAt = true, 1772366400101
-	t.Payout.Bucket, t.Payout.QueueEnds = BucketClient, 1772373600000
+	t.Payout.Bucket, t.Payout.QueueEnds = pix.BucketClient, 1772373600000
 	t.Payout.Decision, t.Payout.Operator, t.Payout.Former = Approved, "ana", []string{"E99999004202602281200abcdefghijk"}
 	t.Transfer.LateAt, t.Payout.OwnEndToEnd, t.Payout.Repeat = 1772366400301, true, true
 	return t
@@ -83,13 +87,13 @@ func waited(kind TxKind, status TxStatus) *Transaction {
 
 // foundRefund is a refund with the fields that only later versions of the engine set.
 func foundRefund() *Transaction {
-	t := waited(TxRefund, StatusSettled)
-	t.Transfer.Limited, t.Refund.Counts = true, []CaseShare{{CaseID{4}, 300}, {CaseID{5}, 1}}
+	t := waited(pix.TxRefund, pix.StatusSettled)
+	t.Transfer.Limited, t.Refund.Counts = true, []CaseShare{{pix.CaseID{4}, 300}, {pix.CaseID{5}, 1}}
 	return t
 }
 
 func rejectedAfterVoid() *Transaction {
-	t := waited(TxPayout, StatusFailed)
+	t := waited(pix.TxPayout, pix.StatusFailed)
 	t.Transfer.RejectedAfterVoid, t.Transfer.Unsure = true, true
 	return t
 }
@@ -100,57 +104,57 @@ func fullClaim() *Claim {
 
 // goldenRecords is one record of every kind, with every field that the kind can have.
 func goldenRecords() []Record {
-	threshold := Amount(7)
+	threshold := pix.Amount(7)
 	settings := &Settings{
 		Name: "Loja", Document: "12ABC34501DE35", City: "RECIFE", CashInFee: Fee{1, 2}, CashOutFee: Fee{3, 4},
 		CashOutCeiling: 5, ApprovalThreshold: &threshold, BlockCNPJOut: true,
 		AuthorizedCNPJs: []string{"00000000000191"}, RepeatWindow: MaxRepeatWindow,
 	}
 	totals := Totals{Balance: -1, Held: 2, MEDHeld: 3, Items: 3, Bookings: 2, Events: 6, Owed: 1, Cases: 2}
-	sums := &RefundSums{Original: TxID{9}, Amount: 2_000_000, Settled: 1, InFlight: 2, Held: 3, Excess: 4}
-	row := EndToEndRow{Account: 7, ID: TxID{2}, Seq: 299, Members: []Member{{TxID{3}, 300}}}
+	sums := &layout.RefundSums{Original: pix.TxID{9}, Amount: 2_000_000, Settled: 1, InFlight: 2, Held: 3, Excess: 4}
+	row := layout.EndToEndRow{Account: 7, ID: pix.TxID{2}, Seq: 299, Members: []layout.Member{{ID: pix.TxID{3}, Seq: 300}}}
 	stored := &Stored{Code: 200, Body: []byte(`{"worked":true}`)}
 	bodies := map[RecordKind]Body{
 		AccountOpened:   {Settings: settings},
 		SettingsChanged: {Settings: settings},
-		Credited:        {Tx: fullTx(TxTED, StatusCompleted)},
-		ChargeCreated:   {Tx: fullTx(TxCharge, StatusActive), Claim: fullClaim(), Stored: stored},
-		PaymentReceived: {Tx: fullTx(TxReceipt, StatusCompleted), Events: []EventKind{EventReceived, EventCompleted}},
-		PayoutHeld:      {Tx: fullTx(TxPayout, StatusHeld), Claim: fullClaim(), Moved: &Moved{"E99999004202602011200abcdefghijk", row}, Row: &row},
-		PayoutAccepted:  {Tx: fullTx(TxPayout, StatusAccepted), Claim: fullClaim(), Stored: stored},
-		PayoutSettled:   {Tx: fullTx(TxPayout, StatusSettled), Events: []EventKind{EventPayoutConfirmed, EventCompleted}},
-		PayoutRejected:  {Tx: fullTx(TxPayout, StatusRejected), Events: []EventKind{EventPayoutRejected}},
-		PayoutRefused:   {Tx: fullTx(TxPayout, StatusRefused), Claim: fullClaim(), Row: &row},
-		PayoutFailed:    {Tx: fullTx(TxPayout, StatusFailed), Events: []EventKind{EventPayoutFailed}},
+		Credited:        {Tx: fullTx(pix.TxTED, pix.StatusCompleted)},
+		ChargeCreated:   {Tx: fullTx(pix.TxCharge, pix.StatusActive), Claim: fullClaim(), Stored: stored},
+		PaymentReceived: {Tx: fullTx(pix.TxReceipt, pix.StatusCompleted), Events: []pix.EventKind{pix.EventReceived, pix.EventCompleted}},
+		PayoutHeld:      {Tx: fullTx(pix.TxPayout, pix.StatusHeld), Claim: fullClaim(), Moved: &Moved{"E99999004202602011200abcdefghijk", row}, Row: &row},
+		PayoutAccepted:  {Tx: fullTx(pix.TxPayout, pix.StatusAccepted), Claim: fullClaim(), Stored: stored},
+		PayoutSettled:   {Tx: fullTx(pix.TxPayout, pix.StatusSettled), Events: []pix.EventKind{pix.EventPayoutConfirmed, pix.EventCompleted}},
+		PayoutRejected:  {Tx: fullTx(pix.TxPayout, pix.StatusRejected), Events: []pix.EventKind{pix.EventPayoutRejected}},
+		PayoutRefused:   {Tx: fullTx(pix.TxPayout, pix.StatusRefused), Claim: fullClaim(), Row: &row},
+		PayoutFailed:    {Tx: fullTx(pix.TxPayout, pix.StatusFailed), Events: []pix.EventKind{pix.EventPayoutFailed}},
 		AnswerKept:      {Claim: fullClaim(), Stored: stored},
 
-		PayoutPending:  {Tx: waited(TxPayout, StatusPending), Claim: fullClaim(), Stored: stored, DueWas: 1772368100000},
-		PayoutApproved: {Tx: waited(TxPayout, StatusSending), Moved: &Moved{"E99999004202602011200abcdefghijk", row}, DueWas: 1772368100000},
-		PayoutQueued:   {Tx: waited(TxPayout, StatusQueued), Claim: fullClaim(), Stored: stored, Events: []EventKind{EventPayoutQueued}, DueWas: 1772368100000},
-		PayoutRequeued: {Tx: waited(TxPayout, StatusQueued), DueWas: 1772368100000},
-		PayoutSending:  {Tx: waited(TxPayout, StatusSending), DueWas: 1772368100000},
-		PayoutSent:     {Tx: waited(TxPayout, StatusAccepted), DueWas: 1772368100000},
+		PayoutPending:  {Tx: waited(pix.TxPayout, pix.StatusPending), Claim: fullClaim(), Stored: stored, DueWas: 1772368100000},
+		PayoutApproved: {Tx: waited(pix.TxPayout, pix.StatusSending), Moved: &Moved{"E99999004202602011200abcdefghijk", row}, DueWas: 1772368100000},
+		PayoutQueued:   {Tx: waited(pix.TxPayout, pix.StatusQueued), Claim: fullClaim(), Stored: stored, Events: []pix.EventKind{pix.EventPayoutQueued}, DueWas: 1772368100000},
+		PayoutRequeued: {Tx: waited(pix.TxPayout, pix.StatusQueued), DueWas: 1772368100000},
+		PayoutSending:  {Tx: waited(pix.TxPayout, pix.StatusSending), DueWas: 1772368100000},
+		PayoutSent:     {Tx: waited(pix.TxPayout, pix.StatusAccepted), DueWas: 1772368100000},
 		PayoutSettledLate: {
-			Tx: waited(TxPayout, StatusSettled), Events: []EventKind{EventPayoutConfirmed, EventCompleted},
+			Tx: waited(pix.TxPayout, pix.StatusSettled), Events: []pix.EventKind{pix.EventPayoutConfirmed, pix.EventCompleted},
 			Deliveries: []Delivery{{Event: 0, Subscription: 1}, {Event: 1, Subscription: 1}, {Event: 1, Subscription: 300}},
 		},
-		ReturnReceived:          {Tx: waited(TxReturn, StatusCompleted), Events: []EventKind{EventReturnReceived}},
-		PayoutReturned:          {Tx: waited(TxPayout, StatusSettled), Events: []EventKind{EventPayoutReturned}},
+		ReturnReceived:          {Tx: waited(pix.TxReturn, pix.StatusCompleted), Events: []pix.EventKind{pix.EventReturnReceived}},
+		PayoutReturned:          {Tx: waited(pix.TxPayout, pix.StatusSettled), Events: []pix.EventKind{pix.EventPayoutReturned}},
 		PayoutRejectedAfterVoid: {Tx: rejectedAfterVoid()},
 
-		RefundHeld:        {Tx: fullTx(TxRefund, StatusHeld), Claim: fullClaim(), Sums: sums},
-		RefundAccepted:    {Tx: fullTx(TxRefund, StatusAccepted), Claim: fullClaim(), Stored: stored},
-		RefundSent:        {Tx: waited(TxRefund, StatusAccepted), DueWas: 1772368100000},
-		RefundSettled:     {Tx: fullTx(TxRefund, StatusSettled), Sums: sums, Events: []EventKind{EventRefundCompleted}},
-		RefundFailed:      {Tx: fullTx(TxRefund, StatusFailed), Sums: sums, Events: []EventKind{EventRefundFailed}},
-		RefundSettledLate: {Tx: waited(TxRefund, StatusSettled), Sums: sums, Events: []EventKind{EventRefundCompleted}},
+		RefundHeld:        {Tx: fullTx(pix.TxRefund, pix.StatusHeld), Claim: fullClaim(), Sums: sums},
+		RefundAccepted:    {Tx: fullTx(pix.TxRefund, pix.StatusAccepted), Claim: fullClaim(), Stored: stored},
+		RefundSent:        {Tx: waited(pix.TxRefund, pix.StatusAccepted), DueWas: 1772368100000},
+		RefundSettled:     {Tx: fullTx(pix.TxRefund, pix.StatusSettled), Sums: sums, Events: []pix.EventKind{pix.EventRefundCompleted}},
+		RefundFailed:      {Tx: fullTx(pix.TxRefund, pix.StatusFailed), Sums: sums, Events: []pix.EventKind{pix.EventRefundFailed}},
+		RefundSettledLate: {Tx: waited(pix.TxRefund, pix.StatusSettled), Sums: sums, Events: []pix.EventKind{pix.EventRefundCompleted}},
 
-		RefundFound: {Tx: foundRefund(), Sums: sums, Events: []EventKind{EventRefundCompleted}},
+		RefundFound: {Tx: foundRefund(), Sums: sums, Events: []pix.EventKind{pix.EventRefundCompleted}},
 
-		CaseOpened:      {Sums: sums, Events: []EventKind{EventRefundRequested}},
+		CaseOpened:      {Sums: sums, Events: []pix.EventKind{pix.EventRefundRequested}},
 		CaseWasDefended: {Claim: fullClaim(), Stored: stored},
-		CaseWasClosed:   {Sums: sums, Events: []EventKind{EventCaseClosed}},
-		CaseWithdrawn:   {Sums: sums, Events: []EventKind{EventCaseClosed}},
+		CaseWasClosed:   {Sums: sums, Events: []pix.EventKind{pix.EventCaseClosed}},
+		CaseWithdrawn:   {Sums: sums, Events: []pix.EventKind{pix.EventCaseClosed}},
 		CaseWaits:       {},
 		CaseRefunding:   {Sums: sums},
 		CaseRefunded:    {Sums: sums},
@@ -199,7 +203,7 @@ func goldenRecords() []Record {
 			b.Tx.standsAt(300)
 		}
 		if b.DueWas != 0 && b.Tx != nil {
-			b.DueWasKind = DueTransfer
+			b.DueWasKind = layout.DueTransfer
 		}
 		out = append(out, Record{Account: 7, Seq: 300, Time: 1772366400201, Kind: k, Body: b})
 	}
@@ -209,7 +213,7 @@ func goldenRecords() []Record {
 // subscription is a subscription with every field set.
 func subscription(s SubscriptionStatus) *Subscription {
 	return &Subscription{
-		ID: NewSubscriptionID(7, 2, [4]byte{1, 2, 3, 4}), URL: "https://merchant.example/hook?x=1", Events: EventMask(0).With(EventReceived).With(EventCaseClosed),
+		ID: pix.NewSubscriptionID(7, 2, [4]byte{1, 2, 3, 4}), URL: "https://merchant.example/hook?x=1", Events: pix.EventMask(0).With(pix.EventReceived).With(pix.EventCaseClosed),
 		Secret: bytes.Repeat([]byte{5}, 32), Status: s, CreatedAt: 1772366400100,
 	}
 }
@@ -218,7 +222,7 @@ func subscription(s SubscriptionStatus) *Subscription {
 // gives it. It is used for kinds whose records have a transaction and no other field.
 func sample(k RecordKind) *Transaction {
 	family, _, _ := strings.Cut(k.String(), ".")
-	kind, known := map[string]TxKind{"charge": TxCharge, "payment": TxReceipt, "payout": TxPayout, "refund": TxRefund, "return": TxReturn}[family]
+	kind, known := map[string]pix.TxKind{"charge": pix.TxCharge, "payment": pix.TxReceipt, "payout": pix.TxPayout, "refund": pix.TxRefund, "return": pix.TxReturn}[family]
 	if !known {
 		panic("no golden record of " + k.String())
 	}
@@ -278,7 +282,7 @@ func golden(t *testing.T, name, got string) {
 func TestDecodeNeverGuesses(t *testing.T) {
 	good := goldenRecords()[2]
 	body := good.Encode()
-	unknown, _ := encoding.Marshal(map[int]any{1: map[int]any{1: 0}, 99: 1})
+	unknown, _ := cbormap.Encoding.Marshal(map[int]any{1: map[int]any{1: 0}, 99: 1})
 	for name, c := range map[string]struct {
 		kind RecordKind
 		body []byte
@@ -303,14 +307,14 @@ func TestDecodeNeverGuesses(t *testing.T) {
 func TestApplyRefuses(t *testing.T) {
 	opened := func() *Account {
 		a := &Account{ID: 7}
-		d := a.Decide(Facts{decider: OpenAccount{DefaultSettings()}}, Stamp{Reading: At(10)})
+		d := a.Decide(Facts{decider: OpenAccount{DefaultSettings()}}, Stamp{Reading: pix.At(10)})
 		if err := a.Apply(&d.Records[0]); err != nil {
 			t.Fatal(err)
 		}
 		return a
 	}
 	next := func(a *Account) Record {
-		return a.Decide(Facts{decider: &creditFacts{Credit: Credit{Kind: TxTED, Amount: 5}}}, Stamp{Reading: At(10), ID: TxID{1}}).Records[0]
+		return a.Decide(Facts{decider: &creditFacts{Credit: Credit{Kind: pix.TxTED, Amount: 5}}}, Stamp{Reading: pix.At(10), ID: pix.TxID{1}}).Records[0]
 	}
 	for name, spoil := range map[string]func(*Record){
 		"gap":           func(r *Record) { r.Seq++ },
@@ -349,15 +353,15 @@ func TestApplyRefuses(t *testing.T) {
 // TestGoldenDeliveryStatus checks the row that no record derives, with every field and with as
 // few as there can be, the keys that the oldest versions did not write among them.
 func TestGoldenDeliveryStatus(t *testing.T) {
-	for name, s := range map[string]DeliveryStatus{
+	for name, s := range map[string]layout.DeliveryStatus{
 		"delivery_status.golden": {
 			Record: 9, Event: 1, CreatedAt: 1772366400000, Due: 1772366460000, Why: "the receiver answered 410", Since: 1772366430000,
-			Attempts: []Attempt{{At: 1772366400100, Took: 15_000, Err: "no answer in time"}, {At: 1772366420000, Took: 3, Status: 500}},
+			Attempts: []layout.Attempt{{At: 1772366400100, Took: 15_000, Err: "no answer in time"}, {At: 1772366420000, Took: 3, Status: 500}},
 		},
 		"delivery_status.least.golden": {Record: 9, CreatedAt: 1772366400000},
 	} {
 		golden(t, name, hex.EncodeToString(s.Encode())+"\n")
-		back, err := DecodeDeliveryStatus(s.Encode())
+		back, err := layout.DecodeDeliveryStatus(s.Encode())
 		if err != nil || !reflect.DeepEqual(*back, s) {
 			t.Errorf("%s: came back as %+v (%v)", name, back, err)
 		}

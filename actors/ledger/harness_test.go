@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // harness is one account whose records and rows are in memory. It takes each command
@@ -19,33 +22,33 @@ type harness struct {
 	account *Account
 	records []Record
 	rows    map[string][]byte
-	carried map[TxID]*Transaction
-	waiting map[TxID]bool // payouts whose outcome a request waits for
-	ours    bool          // every PIX key is registered here
+	carried map[pix.TxID]*Transaction
+	waiting map[pix.TxID]bool // payouts whose outcome a request waits for
+	ours    bool              // every PIX key is registered here
 
 	terms   Terms
 	durable *Totals // totals after the newest durable record; nil: every record is durable
-	now     Millis
-	start   Millis // when the process was started
-	ahead   Millis // by how much records are stamped ahead of now, in ms
-	behind  Millis // by how much engine time is behind now, in ms
+	now     pix.Millis
+	start   pix.Millis // when the process was started
+	ahead   pix.Millis // by how much records are stamped ahead of now, in ms
+	behind  pix.Millis // by how much engine time is behind now, in ms
 	doubted bool
 	entropy uint64
 	failing error // error that every read returns; nil: reads succeed
 }
 
-const testAccount = AccountID(7)
+const testAccount = pix.AccountID(7)
 
 // startOfTest is 2026-03-01T12:00:00Z.
-const startOfTest = Millis(1772366400000)
+const startOfTest = pix.Millis(1772366400000)
 
 // stampsAhead is by how much, in ms, records are stamped ahead of the clock in tests, as after a
 // start behind the journal, so that a mix-up of the two times is found.
-const stampsAhead = Millis(5 * 60 * 60 * 1000)
+const stampsAhead = pix.Millis(5 * 60 * 60 * 1000)
 
 func newHarness(t testing.TB) *harness {
 	return &harness{
-		t: t, account: &Account{ID: testAccount}, rows: map[string][]byte{}, carried: map[TxID]*Transaction{}, waiting: map[TxID]bool{},
+		t: t, account: &Account{ID: testAccount}, rows: map[string][]byte{}, carried: map[pix.TxID]*Transaction{}, waiting: map[pix.TxID]bool{},
 		now: startOfTest, ahead: stampsAhead, terms: Terms{
 			Secret: []byte("a secret of the test's own"), OwnISPB: "99999004", OrphanAfter: 30 * 60_000, QueueTTL: 2 * 3_600_000, ApprovalTTL: 168 * 3_600_000,
 			MEDDeadline: 120 * 3_600_000, MEDAnalysis: 168 * 3_600_000,
@@ -78,7 +81,7 @@ func (h *harness) Own(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
 }
 
 // Record implements Reader. There are no records of other accounts.
-func (h *harness) Record(a AccountID, seq uint64) (*Record, error) {
+func (h *harness) Record(a pix.AccountID, seq uint64) (*Record, error) {
 	if a != testAccount || seq == 0 || seq > uint64(len(h.records)) {
 		return nil, fmt.Errorf("record %d of %v is missing", seq, a)
 	}
@@ -91,7 +94,7 @@ func (h *harness) Record(a AccountID, seq uint64) (*Record, error) {
 }
 
 // Claim implements Reader. It uses no filter.
-func (h *harness) Claim(key []byte, from, to Millis) ([]byte, bool, error) {
+func (h *harness) Claim(key []byte, from, to pix.Millis) ([]byte, bool, error) {
 	if from > to {
 		return nil, false, h.failing
 	}
@@ -102,7 +105,7 @@ func (h *harness) Claim(key []byte, from, to Millis) ([]byte, bool, error) {
 func (h *harness) KeyIsOurs(string) bool { return h.ours }
 
 // Carried implements Reader.
-func (h *harness) Carried(id TxID) *Transaction { return h.carried[id] }
+func (h *harness) Carried(id pix.TxID) *Transaction { return h.carried[id] }
 
 // EachCarried implements Reader.
 func (h *harness) EachCarried(fn func(*Transaction) bool) {
@@ -114,15 +117,15 @@ func (h *harness) EachCarried(fn func(*Transaction) bool) {
 }
 
 // Recent implements Reader. No payout is in memory.
-func (h *harness) Recent(TxID) *Transaction { return nil }
+func (h *harness) Recent(pix.TxID) *Transaction { return nil }
 
 // RecentSums implements Reader. No refund sums are in memory.
-func (h *harness) RecentSums(TxID) *RefundSums { return nil }
-func (h *harness) Crowded([]byte, Millis) bool { return false }
-func (h *harness) OwedBehind() Amount          { return 0 }
-func (h *harness) NoteOwed(Amount)             {}
-func (h *harness) Crowd([]byte, Millis)        {}
-func (h *harness) Equal(_ TxID, read func() (*Transaction, error)) (*Transaction, error) {
+func (h *harness) RecentSums(pix.TxID) *layout.RefundSums { return nil }
+func (h *harness) Crowded([]byte, pix.Millis) bool        { return false }
+func (h *harness) OwedBehind() pix.Amount                 { return 0 }
+func (h *harness) NoteOwed(pix.Amount)                    {}
+func (h *harness) Crowd([]byte, pix.Millis)               {}
+func (h *harness) Equal(_ pix.TxID, read func() (*Transaction, error)) (*Transaction, error) {
 	return read()
 }
 
@@ -133,8 +136,8 @@ func (h *harness) draw() (c [10]byte) {
 }
 
 func (h *harness) stamp() Stamp {
-	r := Reading{Time: h.now + h.ahead, Clock: h.now - h.behind, Doubted: h.doubted, Start: h.start}
-	return Stamp{Reading: r, ID: NewTxID(max(r.Time, h.account.Time), h.draw()), Terms: h.terms}
+	r := pix.Reading{Time: h.now + h.ahead, Clock: h.now - h.behind, Doubted: h.doubted, Start: h.start}
+	return Stamp{Reading: r, ID: pix.NewTxID(max(r.Time, h.account.Time), h.draw()), Terms: h.terms}
 }
 
 // try takes a command through Gather, Decide, Apply and Project. An error is from Gather.
@@ -175,7 +178,7 @@ func (h *harness) named(alerts []Alert) {
 		if endToEndIn.MatchString(a.Message) {
 			continue
 		}
-		row, err := DecodeIDRow(h.rows[string(IDKey(a.Tx.Short()))])
+		row, err := layout.DecodeIDRow(h.rows[string(layout.IDKey(a.Tx.Short()))])
 		if err != nil || row.ID != a.Tx {
 			h.t.Errorf("alert %s about %s, which no look-up finds (%v)", a.Kind, a.Public, err)
 			continue
@@ -187,8 +190,8 @@ func (h *harness) named(alerts []Alert) {
 }
 
 // encodedCarried returns the bytes of each transaction that a child actor carries.
-func (h *harness) encodedCarried() map[TxID][]byte {
-	all := map[TxID][]byte{}
+func (h *harness) encodedCarried() map[pix.TxID][]byte {
+	all := map[pix.TxID][]byte{}
 	for id, t := range h.carried {
 		all[id] = t.append(nil)
 	}
@@ -221,7 +224,7 @@ func (h *harness) render(records []Record, r *Record) *Stored {
 	}
 	code := 200
 	switch t.Status {
-	case StatusAccepted, StatusRejected, StatusQueued, StatusPending:
+	case pix.StatusAccepted, pix.StatusRejected, pix.StatusQueued, pix.StatusPending:
 		code = 202
 	}
 	return &Stored{Code: code, Body: fmt.Appendf(nil, "%v style %d", t.Status, r.Claim.Style)}
@@ -270,18 +273,18 @@ func (h *harness) follow(d *Decision) {
 }
 
 // open opens the account and, if balance is above 0, credits that balance.
-func (h *harness) open(s Settings, balance Amount) {
+func (h *harness) open(s Settings, balance pix.Amount) {
 	h.t.Helper()
 	h.step(OpenAccount{Settings: s})
 	if balance > 0 {
-		h.step(Credit{Kind: TxTED, Amount: balance})
+		h.step(Credit{Kind: pix.TxTED, Amount: balance})
 	}
 }
 
 // restart simulates a restart of the process: it forgets the carried payouts and rebuilds
 // the head from the records.
 func (h *harness) restart() {
-	h.carried, h.start = map[TxID]*Transaction{}, h.now-h.behind
+	h.carried, h.start = map[pix.TxID]*Transaction{}, h.now-h.behind
 	again := &Account{ID: testAccount}
 	for i := range h.records {
 		if err := again.Apply(&h.records[i]); err != nil {

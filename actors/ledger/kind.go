@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // RecordKind is the kind of event that a record is about. Its values are stored: new kinds
@@ -83,17 +86,17 @@ const (
 type kindRow struct {
 	name    string // name in dumps and messages
 	entity  entity
-	from    []TxStatus // the legal statuses of the transaction before the record; 0: it may be the transaction's first record
-	to      TxStatus
-	cases   []CaseStatus // of a record about a case: the legal statuses of the case before the record; 0: it may be the case's first record
-	caseTo  CaseStatus   // of a record about a case: the status after the record; 0: the status does not change
-	sums    bool         // the record may change refund sums and then contains them
-	shows   bool         // the record makes its transaction visible to the merchant, unless it completes a charge, which is visible already
-	books   bool         // the record gives the transaction a final status and a place in the statement
-	balance sign         // how the record changes the balance
-	held    sign         // how the record changes the held amount
-	answers bool         // the record stores the answer to the request of its idempotency claim
-	rows    rowsOf       // function that makes the rows which the record writes and deletes; nil: no rows of its own
+	from    []pix.TxStatus // the legal statuses of the transaction before the record; 0: it may be the transaction's first record
+	to      pix.TxStatus
+	cases   []pix.CaseStatus // of a record about a case: the legal statuses of the case before the record; 0: it may be the case's first record
+	caseTo  pix.CaseStatus   // of a record about a case: the status after the record; 0: the status does not change
+	sums    bool             // the record may change refund sums and then contains them
+	shows   bool             // the record makes its transaction visible to the merchant, unless it completes a charge, which is visible already
+	books   bool             // the record gives the transaction a final status and a place in the statement
+	balance sign             // how the record changes the balance
+	held    sign             // how the record changes the held amount
+	answers bool             // the record stores the answer to the request of its idempotency claim
+	rows    rowsOf           // function that makes the rows which the record writes and deletes; nil: no rows of its own
 }
 
 // sign says how a record changes a sum: 0 not at all, brings adds the transaction's amount,
@@ -105,22 +108,22 @@ const (
 	takes  sign = -1
 )
 
-func (s sign) of(t *Transaction) Amount {
+func (s sign) of(t *Transaction) pix.Amount {
 	switch {
 	case s == 0:
 		return 0
 	case t.Kind.Outbound():
-		return Amount(s) * t.Gross()
+		return pix.Amount(s) * t.Gross()
 	}
-	return Amount(s) * t.Net()
+	return pix.Amount(s) * t.Net()
 }
 
 // rowsOf appends the rows of one record to the given rows.
-type rowsOf func([]Row, *Record) []Row
+type rowsOf func([]layout.Row, *Record) []layout.Row
 
 // together joins several rowsOf into one; their rows are appended in order.
 func together(all ...rowsOf) rowsOf {
-	return func(rows []Row, r *Record) []Row {
+	return func(rows []layout.Row, r *Record) []layout.Row {
 		for _, of := range all {
 			rows = of(rows, r)
 		}
@@ -129,10 +132,10 @@ func together(all ...rowsOf) rowsOf {
 }
 
 // undecided are the statuses in which a case may be decided.
-var undecided = []CaseStatus{CaseOpen, CaseDefended}
+var undecided = []pix.CaseStatus{pix.CaseOpen, pix.CaseDefended}
 
 // inFlight are the statuses in which a payout may get its final status.
-var inFlight = []TxStatus{StatusAccepted, StatusSending, StatusQueued, StatusPending}
+var inFlight = []pix.TxStatus{pix.StatusAccepted, pix.StatusSending, pix.StatusQueued, pix.StatusPending}
 
 // kinds has an entry for each record kind. docs/formats.md has the same table.
 var kinds = [...]kindRow{
@@ -141,125 +144,125 @@ var kinds = [...]kindRow{
 	AnswerKept:      {name: "answer.kept", rows: answerRow},
 
 	Credited: {
-		name: "credited", entity: entityTransaction, from: []TxStatus{0}, to: StatusCompleted,
+		name: "credited", entity: entityTransaction, from: []pix.TxStatus{0}, to: pix.StatusCompleted,
 		shows: true, books: true, balance: brings, rows: together(itemRows, statementRow, referenceRow),
 	},
 	ChargeCreated: {
-		name: "charge.created", entity: entityTransaction, from: []TxStatus{0}, to: StatusActive,
+		name: "charge.created", entity: entityTransaction, from: []pix.TxStatus{0}, to: pix.StatusActive,
 		shows: true, answers: true, rows: together(itemRows, answerRow),
 	},
 	PaymentReceived: {
-		name: "payment.received", entity: entityTransaction, from: []TxStatus{0, StatusActive}, to: StatusCompleted,
+		name: "payment.received", entity: entityTransaction, from: []pix.TxStatus{0, pix.StatusActive}, to: pix.StatusCompleted,
 		shows: true, books: true, balance: brings, rows: together(itemRows, statementRow, receivedRow),
 	},
 	ReturnReceived: {
-		name: "return.received", entity: entityTransaction, from: []TxStatus{0}, to: StatusCompleted,
+		name: "return.received", entity: entityTransaction, from: []pix.TxStatus{0}, to: pix.StatusCompleted,
 		shows: true, books: true, balance: brings, rows: together(itemRows, statementRow, receivedRow),
 	},
 
 	PayoutHeld: {
-		name: "payout.held", entity: entityTransaction, from: []TxStatus{0}, to: StatusHeld,
+		name: "payout.held", entity: entityTransaction, from: []pix.TxStatus{0}, to: pix.StatusHeld,
 		held: brings, rows: together(holdRows, answerRow),
 	},
 	PayoutRefused: {
-		name: "payout.refused", entity: entityTransaction, from: []TxStatus{StatusHeld}, to: StatusRefused,
+		name: "payout.refused", entity: entityTransaction, from: []pix.TxStatus{pix.StatusHeld}, to: pix.StatusRefused,
 		held: takes, rows: together(refusalRows, answerRow),
 	},
 	PayoutAccepted: {
-		name: "payout.accepted", entity: entityTransaction, from: []TxStatus{StatusHeld}, to: StatusAccepted,
+		name: "payout.accepted", entity: entityTransaction, from: []pix.TxStatus{pix.StatusHeld}, to: pix.StatusAccepted,
 		shows: true, answers: true, rows: together(openRows, answerRow),
 	},
 	PayoutPending: {
-		name: "payout.pending", entity: entityTransaction, from: []TxStatus{StatusHeld}, to: StatusPending,
+		name: "payout.pending", entity: entityTransaction, from: []pix.TxStatus{pix.StatusHeld}, to: pix.StatusPending,
 		shows: true, answers: true, rows: together(openRows, answerRow),
 	},
 	PayoutQueued: {
-		name: "payout.queued", entity: entityTransaction, from: []TxStatus{StatusHeld}, to: StatusQueued,
+		name: "payout.queued", entity: entityTransaction, from: []pix.TxStatus{pix.StatusHeld}, to: pix.StatusQueued,
 		shows: true, answers: true, rows: together(openRows, answerRow),
 	},
 
 	PayoutApproved: {
-		name: "payout.approved", entity: entityTransaction, from: []TxStatus{StatusPending}, to: StatusSending, rows: openRows,
+		name: "payout.approved", entity: entityTransaction, from: []pix.TxStatus{pix.StatusPending}, to: pix.StatusSending, rows: openRows,
 	},
 	PayoutSending: {
-		name: "payout.sending", entity: entityTransaction, from: []TxStatus{StatusQueued}, to: StatusSending, rows: openRows,
+		name: "payout.sending", entity: entityTransaction, from: []pix.TxStatus{pix.StatusQueued}, to: pix.StatusSending, rows: openRows,
 	},
 	PayoutRequeued: {
-		name: "payout.requeued", entity: entityTransaction, from: []TxStatus{StatusSending}, to: StatusQueued, rows: openRows,
+		name: "payout.requeued", entity: entityTransaction, from: []pix.TxStatus{pix.StatusSending}, to: pix.StatusQueued, rows: openRows,
 	},
 	PayoutSent: {
-		name: "payout.sent", entity: entityTransaction, from: []TxStatus{StatusSending, StatusAccepted}, to: StatusAccepted, rows: openRows,
+		name: "payout.sent", entity: entityTransaction, from: []pix.TxStatus{pix.StatusSending, pix.StatusAccepted}, to: pix.StatusAccepted, rows: openRows,
 	},
 
 	PayoutSettled: {
-		name: "payout.settled", entity: entityTransaction, from: inFlight, to: StatusSettled,
+		name: "payout.settled", entity: entityTransaction, from: inFlight, to: pix.StatusSettled,
 		books: true, balance: takes, held: takes, rows: together(itemRows, statementRow, endRows),
 	},
 	PayoutRejected: {
-		name: "payout.rejected", entity: entityTransaction, from: inFlight, to: StatusRejected,
+		name: "payout.rejected", entity: entityTransaction, from: inFlight, to: pix.StatusRejected,
 		books: true, held: takes, rows: together(itemRows, statementRow, endRows),
 	},
 	PayoutFailed: {
-		name: "payout.failed", entity: entityTransaction, from: inFlight, to: StatusFailed,
+		name: "payout.failed", entity: entityTransaction, from: inFlight, to: pix.StatusFailed,
 		books: true, held: takes, rows: together(itemRows, statementRow, endRows),
 	},
 
 	PayoutSettledLate: {
-		name: "payout.settled_late", entity: entityTransaction, from: []TxStatus{StatusFailed}, to: StatusSettled,
+		name: "payout.settled_late", entity: entityTransaction, from: []pix.TxStatus{pix.StatusFailed}, to: pix.StatusSettled,
 		balance: takes, rows: together(itemRows, statementRow),
 	},
 	PayoutRejectedAfterVoid: {
-		name: "payout.rejected_after_void", entity: entityTransaction, from: []TxStatus{StatusFailed}, to: StatusFailed, rows: itemRows,
+		name: "payout.rejected_after_void", entity: entityTransaction, from: []pix.TxStatus{pix.StatusFailed}, to: pix.StatusFailed, rows: itemRows,
 	},
 	PayoutReturned: {
-		name: "payout.returned", entity: entityTransaction, from: []TxStatus{StatusSettled}, to: StatusSettled, rows: itemRows,
+		name: "payout.returned", entity: entityTransaction, from: []pix.TxStatus{pix.StatusSettled}, to: pix.StatusSettled, rows: itemRows,
 	},
 
 	RefundHeld: {
-		name: "refund.held", entity: entityTransaction, from: []TxStatus{0}, to: StatusHeld,
+		name: "refund.held", entity: entityTransaction, from: []pix.TxStatus{0}, to: pix.StatusHeld,
 		held: brings, sums: true, rows: together(refundHoldRows, sumsRow, answerRow),
 	},
 	RefundAccepted: {
-		name: "refund.accepted", entity: entityTransaction, from: []TxStatus{StatusHeld}, to: StatusAccepted,
+		name: "refund.accepted", entity: entityTransaction, from: []pix.TxStatus{pix.StatusHeld}, to: pix.StatusAccepted,
 		shows: true, answers: true, rows: together(openRows, answerRow),
 	},
 	RefundSent: {
-		name: "refund.sent", entity: entityTransaction, from: []TxStatus{StatusAccepted}, to: StatusAccepted, rows: openRows,
+		name: "refund.sent", entity: entityTransaction, from: []pix.TxStatus{pix.StatusAccepted}, to: pix.StatusAccepted, rows: openRows,
 	},
 	RefundSettled: {
-		name: "refund.settled", entity: entityTransaction, from: []TxStatus{StatusAccepted}, to: StatusSettled,
+		name: "refund.settled", entity: entityTransaction, from: []pix.TxStatus{pix.StatusAccepted}, to: pix.StatusSettled,
 		books: true, balance: takes, held: takes, sums: true, rows: together(itemRows, statementRow, endRows, sumsRow),
 	},
 	RefundFailed: {
-		name: "refund.failed", entity: entityTransaction, from: []TxStatus{StatusAccepted}, to: StatusFailed,
+		name: "refund.failed", entity: entityTransaction, from: []pix.TxStatus{pix.StatusAccepted}, to: pix.StatusFailed,
 		books: true, held: takes, sums: true, rows: together(itemRows, statementRow, endRows, sumsRow),
 	},
 	RefundSettledLate: {
-		name: "refund.settled_late", entity: entityTransaction, from: []TxStatus{StatusFailed}, to: StatusSettled,
+		name: "refund.settled_late", entity: entityTransaction, from: []pix.TxStatus{pix.StatusFailed}, to: pix.StatusSettled,
 		balance: takes, sums: true, rows: together(itemRows, statementRow, sumsRow),
 	},
 
 	RefundFound: {
-		name: "refund.found", entity: entityTransaction, from: []TxStatus{0}, to: StatusSettled,
+		name: "refund.found", entity: entityTransaction, from: []pix.TxStatus{0}, to: pix.StatusSettled,
 		shows: true, books: true, balance: takes, sums: true, rows: together(itemRows, statementRow, refundRow, sumsRow),
 	},
 
-	CaseOpened:      {name: "case.opened", entity: entityCase, cases: []CaseStatus{0}, caseTo: CaseOpen, sums: true, rows: caseRows},
-	CaseWasDefended: {name: "case.defended", entity: entityCase, cases: []CaseStatus{CaseOpen}, caseTo: CaseDefended, answers: true, rows: together(caseRows, answerRow)},
-	CaseWasClosed:   {name: "case.closed", entity: entityCase, cases: undecided, caseTo: CaseClosed, sums: true, rows: caseRows},
-	CaseWithdrawn:   {name: "case.withdrawn", entity: entityCase, cases: undecided, caseTo: CaseCancelled, sums: true, rows: caseRows},
-	CaseWaits:       {name: "case.waits", entity: entityCase, cases: []CaseStatus{CaseOpen, CaseDefended, CaseClosed}, rows: caseRows},
-	CaseRefunding:   {name: "case.refunding", entity: entityCase, cases: []CaseStatus{CaseClosed}, sums: true, rows: caseRows},
-	CaseRefunded:    {name: "case.refunded", entity: entityCase, cases: []CaseStatus{CaseClosed}, sums: true, rows: caseRows},
-	CaseRestored:    {name: "case.restored", entity: entityCase, cases: []CaseStatus{CaseClosed}, sums: true, rows: caseRows},
-	CaseReleased:    {name: "case.released", entity: entityCase, cases: []CaseStatus{CaseClosed}, sums: true, rows: caseRows},
-	CaseReduced:     {name: "case.reduced", entity: entityCase, cases: []CaseStatus{CaseOpen, CaseDefended, CaseClosed}, sums: true, rows: caseRows},
+	CaseOpened:      {name: "case.opened", entity: entityCase, cases: []pix.CaseStatus{0}, caseTo: pix.CaseOpen, sums: true, rows: caseRows},
+	CaseWasDefended: {name: "case.defended", entity: entityCase, cases: []pix.CaseStatus{pix.CaseOpen}, caseTo: pix.CaseDefended, answers: true, rows: together(caseRows, answerRow)},
+	CaseWasClosed:   {name: "case.closed", entity: entityCase, cases: undecided, caseTo: pix.CaseClosed, sums: true, rows: caseRows},
+	CaseWithdrawn:   {name: "case.withdrawn", entity: entityCase, cases: undecided, caseTo: pix.CaseCancelled, sums: true, rows: caseRows},
+	CaseWaits:       {name: "case.waits", entity: entityCase, cases: []pix.CaseStatus{pix.CaseOpen, pix.CaseDefended, pix.CaseClosed}, rows: caseRows},
+	CaseRefunding:   {name: "case.refunding", entity: entityCase, cases: []pix.CaseStatus{pix.CaseClosed}, sums: true, rows: caseRows},
+	CaseRefunded:    {name: "case.refunded", entity: entityCase, cases: []pix.CaseStatus{pix.CaseClosed}, sums: true, rows: caseRows},
+	CaseRestored:    {name: "case.restored", entity: entityCase, cases: []pix.CaseStatus{pix.CaseClosed}, sums: true, rows: caseRows},
+	CaseReleased:    {name: "case.released", entity: entityCase, cases: []pix.CaseStatus{pix.CaseClosed}, sums: true, rows: caseRows},
+	CaseReduced:     {name: "case.reduced", entity: entityCase, cases: []pix.CaseStatus{pix.CaseOpen, pix.CaseDefended, pix.CaseClosed}, sums: true, rows: caseRows},
 
-	CaseRaised:  {name: "case.raised", entity: entityCase, cases: []CaseStatus{CaseOpen, CaseDefended, CaseClosed}, sums: true, rows: caseRows},
-	CaseRetried: {name: "case.retried", entity: entityCase, cases: []CaseStatus{CaseClosed}, rows: caseRows},
-	CaseAwaits:  {name: "case.awaits", entity: entityCase, cases: []CaseStatus{CaseOpen, CaseDefended, CaseClosed}, rows: caseRows},
-	CaseResumed: {name: "case.resumed", entity: entityCase, cases: []CaseStatus{CaseOpen, CaseDefended, CaseClosed}, rows: caseRows},
-	CaseCounted: {name: "case.counted", entity: entityCase, cases: []CaseStatus{CaseOpen, CaseDefended, CaseClosed}, sums: true, rows: caseRows},
+	CaseRaised:  {name: "case.raised", entity: entityCase, cases: []pix.CaseStatus{pix.CaseOpen, pix.CaseDefended, pix.CaseClosed}, sums: true, rows: caseRows},
+	CaseRetried: {name: "case.retried", entity: entityCase, cases: []pix.CaseStatus{pix.CaseClosed}, rows: caseRows},
+	CaseAwaits:  {name: "case.awaits", entity: entityCase, cases: []pix.CaseStatus{pix.CaseOpen, pix.CaseDefended, pix.CaseClosed}, rows: caseRows},
+	CaseResumed: {name: "case.resumed", entity: entityCase, cases: []pix.CaseStatus{pix.CaseOpen, pix.CaseDefended, pix.CaseClosed}, rows: caseRows},
+	CaseCounted: {name: "case.counted", entity: entityCase, cases: []pix.CaseStatus{pix.CaseOpen, pix.CaseDefended, pix.CaseClosed}, sums: true, rows: caseRows},
 
 	SubscriptionMade:    {name: "subscription.made", entity: entitySubscription, answers: true, rows: together(subscriptionRow, answerRow)},
 	SubscriptionEnded:   {name: "subscription.ended", entity: entitySubscription, rows: subscriptionRow},
@@ -292,7 +295,7 @@ func (k RecordKind) Answers() bool { return k.row().answers }
 // shows tells whether the record makes its transaction visible to the merchant. A payment
 // that completes a charge does not: the charge was visible before.
 func (r *Record) shows() bool {
-	return r.Kind.row().shows && (r.Kind != PaymentReceived || r.Tx.Kind == TxReceipt)
+	return r.Kind.row().shows && (r.Kind != PaymentReceived || r.Tx.Kind == pix.TxReceipt)
 }
 
 // books tells whether the record gives its transaction a final status in the statement.
@@ -300,7 +303,7 @@ func (r *Record) books() bool { return r.Kind.row().books }
 
 // caseTransition returns an error where a record of the kind may not follow a record that
 // left the case in status from, or may not give the case the status to.
-func caseTransition(kind RecordKind, from, to CaseStatus) error {
+func caseTransition(kind RecordKind, from, to pix.CaseStatus) error {
 	k := kind.row()
 	if k.entity != entityCase {
 		return fmt.Errorf("%v is about no case", kind)
@@ -313,7 +316,7 @@ func caseTransition(kind RecordKind, from, to CaseStatus) error {
 
 // transition returns an error where a record of the kind may not follow a record that left
 // the transaction in status from, or may not give the transaction the status to.
-func transition(kind RecordKind, from, to TxStatus) error {
+func transition(kind RecordKind, from, to pix.TxStatus) error {
 	k := kind.row()
 	if k.entity != entityTransaction {
 		return fmt.Errorf("%v is about no transaction", kind)

@@ -3,6 +3,8 @@ package ledger
 import (
 	"strings"
 	"testing"
+
+	"pixd/actors/pix"
 )
 
 // TestOriginal checks by which names a received payment can be refunded, and that no name of
@@ -11,10 +13,10 @@ func TestOriginal(t *testing.T) {
 	h := newHarness(t)
 	h.open(DefaultSettings(), 0)
 	paid := h.step(ReceivePayment{EndToEnd: endToEnd("a"), Amount: 10_000, Key: "k", PayerName: "Açaí", PayerDocument: "12345678909", PayerISPB: "60701190"}).Tx
-	ted := h.step(Credit{Kind: TxTED, Amount: 100_000}).Tx
-	internal := h.step(Credit{Kind: TxInternal, Amount: 100_000}).Tx
-	charge := h.step(CreateCharge{Amount: 500, Key: Key{Type: KeyEVP, Value: "k"}}).Tx
-	payout := h.step(RequestPayout{Amount: 500, Key: Key{Type: KeyEmail, Value: "a@pix.test"}}).Launch[0].Tx
+	ted := h.step(Credit{Kind: pix.TxTED, Amount: 100_000}).Tx
+	internal := h.step(Credit{Kind: pix.TxInternal, Amount: 100_000}).Tx
+	charge := h.step(CreateCharge{Amount: 500, Key: pix.Key{Type: pix.KeyEVP, Value: "k"}}).Tx
+	payout := h.step(RequestPayout{Amount: 500, Key: pix.Key{Type: pix.KeyEmail, Value: "a@pix.test"}}).Launch[0].Tx
 	h.step(ResolveTransfer{ID: payout.ID, EndToEnd: payout.EndToEnd, Result: TransferIsSettled})
 	back := h.step(ReceiveReturn{ID: payout.ID, EndToEnd: payout.EndToEnd, ReturnID: "D" + endToEnd("r")[1:], Amount: 500, Reason: "MD06"}).Tx
 	near := paid.ID
@@ -34,7 +36,7 @@ func TestOriginal(t *testing.T) {
 			checkRefundOf(t, d.Launch[0].Tx, paid)
 		}
 	}
-	foreign := &Record{Account: testAccount + 1, Seq: 2, Kind: PaymentReceived, Body: Body{Tx: &Transaction{ID: TxID{9}, Kind: TxReceipt, Status: StatusCompleted, Amount: 100, EndToEnd: endToEnd("f"), Ordinal: 1}}}
+	foreign := &Record{Account: testAccount + 1, Seq: 2, Kind: PaymentReceived, Body: Body{Tx: &Transaction{ID: pix.TxID{9}, Kind: pix.TxReceipt, Status: pix.StatusCompleted, Amount: 100, EndToEnd: endToEnd("f"), Ordinal: 1}}}
 	for _, row := range Project(nil, foreign) {
 		h.rows[string(row.Key)] = row.Value
 	}
@@ -68,11 +70,11 @@ func TestForeignCases(t *testing.T) {
 	h.step(ReceivePayment{EndToEnd: endToEnd("a"), Amount: 10_000, Key: "k"})
 	own := h.step(OpenCase{Infraction: "inf-1", EndToEnd: endToEnd("a"), Amount: 500, Situation: "SCAM"}).Case
 	theirs := *own
-	theirs.ID, theirs.Infraction = CaseID{9}, "inf-2"
+	theirs.ID, theirs.Infraction = pix.CaseID{9}, "inf-2"
 	for _, row := range Project(nil, &Record{Account: testAccount + 1, Seq: 2, Kind: CaseOpened, Body: Body{Case: &theirs}}) {
 		h.rows[string(row.Key)] = row.Value
 	}
-	for _, c := range []Command{DefendCase{ID: theirs.ID, Justification: "j", Result: Disagreed}, CloseCase{ID: theirs.ID, Result: Agreed}} {
+	for _, c := range []Command{DefendCase{ID: theirs.ID, Justification: "j", Result: pix.Disagreed}, CloseCase{ID: theirs.ID, Result: pix.Agreed}} {
 		if d := h.step(c); d.Refusal == nil || d.Refusal.Code != RefuseUnknownCase {
 			t.Errorf("%T: %+v", c, d)
 		}

@@ -3,12 +3,14 @@ package ledger
 import (
 	"reflect"
 	"testing"
+
+	"pixd/actors/pix"
 )
 
 // partsOf lists the parts that a transaction of a kind may have.
-var partsOf = map[TxKind][]string{
-	TxCharge: {"Charge"}, TxReceipt: {"Receipt"}, TxTED: {"Credit"}, TxInternal: {"Credit"}, TxReturn: {"Return"},
-	TxPayout: {"Payout", "Transfer"}, TxRefund: {"Refund", "Transfer"},
+var partsOf = map[pix.TxKind][]string{
+	pix.TxCharge: {"Charge"}, pix.TxReceipt: {"Receipt"}, pix.TxTED: {"Credit"}, pix.TxInternal: {"Credit"}, pix.TxReturn: {"Return"},
+	pix.TxPayout: {"Payout", "Transfer"}, pix.TxRefund: {"Refund", "Transfer"},
 }
 
 // foreignParts lists the parts that a transaction has although a transaction of its kind

@@ -2,12 +2,15 @@ package ledger
 
 import (
 	"slices"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // RequestPayout holds amount and fee for a payment to the recipient's PIX key.
 type RequestPayout struct {
-	Amount        Amount
-	Key           Key
+	Amount        pix.Amount
+	Key           pix.Key
 	Description   string
 	ExternalID    string
 	RecipientISPB string
@@ -37,14 +40,14 @@ func (c RequestPayout) gather(g *gathering) (decider, error) {
 func (c *payoutFacts) decide(d *draft) Decision {
 	chain := c.chain
 	t := Transaction{
-		ID: d.stamp.ID, Kind: TxPayout, Status: StatusHeld, Amount: c.Amount,
+		ID: d.stamp.ID, Kind: pix.TxPayout, Status: pix.StatusHeld, Amount: c.Amount,
 		Fee:        d.account.Settings.CashOutFee.Of(c.Amount),
 		ExternalID: c.ExternalID, Description: c.Description,
 		Payout: PayoutPart{
 			Key: c.Key, GivenDocument: c.GivenDocument, RecipientISPB: c.RecipientISPB, Purpose: c.Purpose,
 			OwnEndToEnd: c.EndToEnd != "", UnderSuffix: chain.UnderSuffix, Attempt: chain.Attempt,
 		},
-		Transfer: TransferPart{DueAt: d.stamp.Clock + d.stamp.Terms.OrphanAfter, DueKind: DueTransfer, Claim: c.Claim},
+		Transfer: TransferPart{DueAt: d.stamp.Clock + d.stamp.Terms.OrphanAfter, DueKind: layout.DueTransfer, Claim: c.Claim},
 	}
 	if chain.Foreign {
 		return refuseWith(refuseField(RefuseEndToEnd, "end_to_end_id", "end_to_end_id is used already"))
@@ -54,13 +57,13 @@ func (c *payoutFacts) decide(d *draft) Decision {
 	}
 	t.EndToEnd = chain.EndToEnd
 	if t.EndToEnd == "" {
-		t.EndToEnd = EndToEnd(d.stamp.Terms.OwnISPB, d.stamp.Clock, chain.Suffix)
+		t.EndToEnd = pix.EndToEnd(d.stamp.Terms.OwnISPB, d.stamp.Clock, chain.Suffix)
 	}
 	b := Body{Tx: &t, Claim: c.Claim, Moved: chain.Moved}
 	if shared := chain.Shared; shared != nil {
 		t.Payout.Repeat, t.Payout.DuplicateOf = chain.EndToEnd != "", chain.holder()
 		row := *shared
-		row.Members = append(slices.Clone(row.Members), Member{t.ID, d.account.Seq + 1})
+		row.Members = append(slices.Clone(row.Members), layout.Member{ID: t.ID, Seq: d.account.Seq + 1})
 		b.Row = &row
 	}
 	if r := d.add(PayoutHeld, b); r != nil {
@@ -79,7 +82,7 @@ func (c *payoutFacts) decide(d *draft) Decision {
 // awaitApproval adds the record that shows the payout as pending approval.
 func (d *draft) awaitApproval(t Transaction) Transaction {
 	claim := t.Transfer.Claim
-	t.Status, t.Transfer.Claim = StatusPending, nil
+	t.Status, t.Transfer.Claim = pix.StatusPending, nil
 	d.show(&t)
 	d.wait(PayoutPending, &t, d.stamp.Terms.ApprovalTTL, Body{Claim: claim})
 	return t
@@ -130,5 +133,5 @@ func (s *Settings) refuseCNPJ(c *RequestPayout) *Refusal {
 // It is called twice for a payout: with the document that the merchant sent, and with the
 // document that the directory returns for the key.
 func (s *Settings) RefusesPayoutTo(document string) bool {
-	return s.BlockCNPJOut && IsCNPJ(document) && !s.authorized(document)
+	return s.BlockCNPJOut && pix.IsCNPJ(document) && !s.authorized(document)
 }

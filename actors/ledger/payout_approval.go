@@ -1,8 +1,12 @@
 package ledger
 
+import (
+	"pixd/actors/pix"
+)
+
 // DecideApproval is an operator's decision on a payout that waits for approval.
 type DecideApproval struct {
-	ID       TxID
+	ID       pix.TxID
 	Word     Approval
 	Operator string // 1 to 100 characters
 }
@@ -35,7 +39,7 @@ func (c DecideApproval) gather(g *gathering) (decider, error) {
 // operator decided. Refusals: unknown payout, payout not pending (or decided otherwise
 // before), inactive account, expired id.
 func (c *approvalFacts) decide(d *draft) Decision {
-	if c.tx == nil || c.tx.Kind != TxPayout {
+	if c.tx == nil || c.tx.Kind != pix.TxPayout {
 		return refuseWith(refuse(RefuseUnknownPayout, "no such payout"))
 	}
 	t := *c.tx
@@ -46,7 +50,7 @@ func (c *approvalFacts) decide(d *draft) Decision {
 		return refuseWith(refuse(RefuseNotPending, "the payout was approved already"))
 	case t.Payout.Decision == Declined:
 		return refuseWith(refuse(RefuseNotPending, "the payout was declined already"))
-	case t.Status != StatusPending:
+	case t.Status != pix.StatusPending:
 		return refuseWith(refuse(RefuseNotPending, "the payout does not wait for approval"))
 	case c.Word == Approved && d.stamp.Inactive:
 		return refuseWith(refuse(RefuseInactive, "the account is not active"))
@@ -72,7 +76,7 @@ func (c *approvalFacts) decide(d *draft) Decision {
 func (d *draft) approve(t Transaction, c *Chain) Transaction {
 	var b Body
 	d.renew(&t, c, &b)
-	t.Status = StatusSending
+	t.Status = pix.StatusSending
 	d.wait(PayoutApproved, &t, d.stamp.Terms.OrphanAfter, b)
 	d.launch = []Launch{{&t, GoalPay}}
 	return t

@@ -1,5 +1,10 @@
 package ledger
 
+import (
+	"pixd/actors/layout"
+	"pixd/actors/pix"
+)
+
 // ofPayout decides about the result of a payout. A result that was applied before changes
 // nothing; a result that contradicts a final status raises an alert.
 func (c *outcome) ofPayout(d *draft) Decision {
@@ -10,7 +15,7 @@ func (c *outcome) ofPayout(d *draft) Decision {
 	if !t.Status.InFlight() {
 		return d.afterwards(t, &c.ResolveTransfer)
 	}
-	if c.Owner != (Party{}) {
+	if c.Owner != (pix.Party{}) {
 		t.Counterparty = c.Owner
 	}
 	switch c.Result {
@@ -21,7 +26,7 @@ func (c *outcome) ofPayout(d *draft) Decision {
 	case TransferIsRejected:
 		t = d.shown(t)
 		t.Payout.DuplicateOf = c.holder
-		return d.done(d.finish(t, PayoutRejected, StatusRejected, c.Reason, EventPayoutRejected))
+		return d.done(d.finish(t, PayoutRejected, pix.StatusRejected, c.Reason, pix.EventPayoutRejected))
 	case TransferIsRefused:
 		return d.refused(t, c.Refusal, c.row)
 	case TransferIsLimited:
@@ -29,7 +34,7 @@ func (c *outcome) ofPayout(d *draft) Decision {
 	case TransferIsSending:
 		return d.sending(t, &c.chain)
 	case TransferIsVoided:
-		if t.Status != StatusAccepted || !d.orphaned(&t) {
+		if t.Status != pix.StatusAccepted || !d.orphaned(&t) {
 			return d.unchanged(c.tx)
 		}
 		return d.done(d.fail(t, ReasonVoided))
@@ -48,7 +53,7 @@ func (d *draft) orphaned(t *Transaction) bool {
 // accepted records that the scheme has the payout or, with doubt, that the scheme may have
 // it.
 func (d *draft) accepted(t Transaction, doubt bool) Decision {
-	if t.Status == StatusHeld {
+	if t.Status == pix.StatusHeld {
 		return d.done(d.accept(t, doubt))
 	}
 	return d.acceptedAgain(t, doubt)
@@ -57,10 +62,10 @@ func (d *draft) accepted(t Transaction, doubt bool) Decision {
 // acceptedAgain is accepted for a payout that the merchant has seen already.
 func (d *draft) acceptedAgain(t Transaction, doubt bool) Decision {
 	switch {
-	case t.Status == StatusSending:
-		t.Status, t.Transfer.Doubt, t.Transfer.AcceptedAt, t.ReasonCode = StatusAccepted, doubt, d.stamp.Clock, ""
+	case t.Status == pix.StatusSending:
+		t.Status, t.Transfer.Doubt, t.Transfer.AcceptedAt, t.ReasonCode = pix.StatusAccepted, doubt, d.stamp.Clock, ""
 		d.wait(PayoutSent, &t, d.untilDue(&t), Body{})
-	case t.Status == StatusAccepted && t.Transfer.Doubt && !doubt:
+	case t.Status == pix.StatusAccepted && t.Transfer.Doubt && !doubt:
 		t.Transfer.Doubt = false
 		d.wait(PayoutSent, &t, d.untilDue(&t), Body{})
 	default:
@@ -70,27 +75,29 @@ func (d *draft) acceptedAgain(t Transaction, doubt bool) Decision {
 }
 
 func (d *draft) settle(t Transaction) *Transaction {
-	return d.finish(d.shown(t), PayoutSettled, StatusSettled, "", settledEvents()...)
+	return d.finish(d.shown(t), PayoutSettled, pix.StatusSettled, "", settledEvents()...)
 }
 
 // settledEvents are the events of a payout that settles, in this order.
-func settledEvents() []EventKind { return []EventKind{EventPayoutConfirmed, EventCompleted} }
+func settledEvents() []pix.EventKind {
+	return []pix.EventKind{pix.EventPayoutConfirmed, pix.EventCompleted}
+}
 
 func (d *draft) fail(t Transaction, reason string) *Transaction {
-	return d.finish(t, PayoutFailed, StatusFailed, reason, EventPayoutFailed)
+	return d.finish(t, PayoutFailed, pix.StatusFailed, reason, pix.EventPayoutFailed)
 }
 
 // refused applies a refusal by the directory or the provider. A payout that is still held
 // is never shown to the merchant. A payout that had left a queue and hits a directory limit
 // again goes back to the queue. Any other payout fails.
-func (d *draft) refused(t Transaction, code RefusalCode, row *EndToEndRow) Decision {
+func (d *draft) refused(t Transaction, code RefusalCode, row *layout.EndToEndRow) Decision {
 	bucket := code.Limit()
 	switch {
-	case t.Status == StatusHeld:
+	case t.Status == pix.StatusHeld:
 		return d.refusedInCall(&t, code, row)
-	case t.Status == StatusSending && t.Payout.QueueEnds != 0 && bucket != 0:
+	case t.Status == pix.StatusSending && t.Payout.QueueEnds != 0 && bucket != 0:
 		t = d.requeue(t, bucket)
-	case t.Status == StatusAccepted && !t.Transfer.Doubt || t.Status == StatusPending:
+	case t.Status == pix.StatusAccepted && !t.Transfer.Doubt || t.Status == pix.StatusPending:
 		return d.unchanged(&t) // nothing to do: since then the scheme has accepted the payout, or the payout was never sent
 	default:
 		t.Transfer.Unsure = t.Transfer.Doubt
@@ -101,24 +108,24 @@ func (d *draft) refused(t Transaction, code RefusalCode, row *EndToEndRow) Decis
 
 // limited puts a payout into the queue of a directory limit (bucket), because that limit
 // refused the lookup of its key.
-func (d *draft) limited(t Transaction, bucket Bucket) Decision {
+func (d *draft) limited(t Transaction, bucket pix.Bucket) Decision {
 	if bucket == 0 {
 		panic("ledger: a limit of no bucket")
 	}
 	switch t.Status {
-	case StatusHeld:
+	case pix.StatusHeld:
 		claim := t.Transfer.Claim
 		t.Transfer.Claim = nil
 		d.show(&t)
 		d.queue(&t, bucket)
-		d.wait(PayoutQueued, &t, d.stamp.Terms.QueueTTL, Body{Claim: claim, Events: []EventKind{EventPayoutQueued}})
-	case StatusSending:
+		d.wait(PayoutQueued, &t, d.stamp.Terms.QueueTTL, Body{Claim: claim, Events: []pix.EventKind{pix.EventPayoutQueued}})
+	case pix.StatusSending:
 		if t.Payout.QueueEnds != 0 {
 			t = d.requeue(t, bucket)
 			break
 		}
 		d.queue(&t, bucket)
-		d.wait(PayoutRequeued, &t, d.stamp.Terms.QueueTTL, Body{Events: []EventKind{EventPayoutQueued}})
+		d.wait(PayoutRequeued, &t, d.stamp.Terms.QueueTTL, Body{Events: []pix.EventKind{pix.EventPayoutQueued}})
 	default:
 		return d.unchanged(&t)
 	}
@@ -126,15 +133,15 @@ func (d *draft) limited(t Transaction, bucket Bucket) Decision {
 }
 
 // queue puts a payout into a bucket's queue for the first time, which sets its time limit.
-func (d *draft) queue(t *Transaction, b Bucket) {
-	t.Status, t.Payout.Bucket, t.ReasonCode = StatusQueued, b, b.Reason()
+func (d *draft) queue(t *Transaction, b pix.Bucket) {
+	t.Status, t.Payout.Bucket, t.ReasonCode = pix.StatusQueued, b, b.Reason()
 	t.Payout.QueueEnds = d.stamp.Clock + d.stamp.Terms.QueueTTL
 }
 
 // requeue puts a payout back into a bucket's queue. The time limit from its first queueing
 // still applies.
-func (d *draft) requeue(t Transaction, b Bucket) Transaction {
-	t.Status, t.Payout.Bucket, t.ReasonCode = StatusQueued, b, b.Reason()
+func (d *draft) requeue(t Transaction, b pix.Bucket) Transaction {
+	t.Status, t.Payout.Bucket, t.ReasonCode = pix.StatusQueued, b, b.Reason()
 	d.wait(PayoutRequeued, &t, max(0, t.Payout.QueueEnds-d.stamp.Clock), Body{})
 	return t
 }
@@ -143,12 +150,12 @@ func (d *draft) requeue(t Transaction, b Bucket) Transaction {
 // end-to-end id where the present one is too old. A payout of an inactive account stays
 // queued.
 func (d *draft) sending(t Transaction, c *Chain) Decision {
-	if t.Status != StatusQueued || d.stamp.Inactive {
+	if t.Status != pix.StatusQueued || d.stamp.Inactive {
 		return d.unchanged(&t)
 	}
 	var b Body
 	d.renew(&t, c, &b)
-	t.Status, t.ReasonCode = StatusSending, ""
+	t.Status, t.ReasonCode = pix.StatusSending, ""
 	d.wait(PayoutSending, &t, d.stamp.Terms.OrphanAfter, b)
 	d.launch = []Launch{{&t, GoalSend}}
 	return d.done(&t)
@@ -156,19 +163,19 @@ func (d *draft) sending(t Transaction, c *Chain) Decision {
 
 // refusedInCall refuses a payout that is still held: it releases the hold and drops the
 // idempotency claim. The merchant never sees the payout, only the refusal.
-func (d *draft) refusedInCall(t *Transaction, code RefusalCode, row *EndToEndRow) Decision {
+func (d *draft) refusedInCall(t *Transaction, code RefusalCode, row *layout.EndToEndRow) Decision {
 	if row == nil {
 		panic("ledger: a held payout without an end-to-end row")
 	}
-	claim, after := t.Transfer.Claim, row.refused(t.ID, d.account.Seq+1)
-	t.Status, t.Transfer.Claim, t.ReasonCode, t.Payout.DuplicateOf = StatusRefused, nil, code.String(), nil
+	claim, after := t.Transfer.Claim, row.Refused(t.ID, d.account.Seq+1)
+	t.Status, t.Transfer.Claim, t.ReasonCode, t.Payout.DuplicateOf = pix.StatusRefused, nil, code.String(), nil
 	d.mustAdd(PayoutRefused, Body{Tx: t, Claim: claim, Row: &after})
 	out := d.done(t)
 	out.Refusal = &Refusal{Code: code, Message: "the payment was refused", AfterHold: true}
 	return out
 }
 
-func (d *draft) finish(t Transaction, kind RecordKind, s TxStatus, reason string, events ...EventKind) *Transaction {
+func (d *draft) finish(t Transaction, kind RecordKind, s pix.TxStatus, reason string, events ...pix.EventKind) *Transaction {
 	d.book(&t, s)
 	t.ReasonCode, t.Transfer.Doubt = reason, false
 	if reason != ReasonDuplicate {
@@ -197,9 +204,9 @@ func (d *draft) afterwards(t Transaction, c *ResolveTransfer) Decision {
 		t.Transfer.RejectedAfterVoid = true
 		d.mustAdd(PayoutRejectedAfterVoid, Body{Tx: &t})
 		return d.done(&t)
-	case settled && t.Status != StatusSettled:
+	case settled && t.Status != pix.StatusSettled:
 		d.contradicts(&t, "the scheme says that it settled")
-	case c.Result == TransferIsRejected && t.Status == StatusSettled:
+	case c.Result == TransferIsRejected && t.Status == pix.StatusSettled:
 		d.contradicts(&t, "the scheme says that it was rejected: "+printable(c.Reason))
 	}
 	return d.unchanged(&t)
@@ -209,7 +216,7 @@ func (d *draft) afterwards(t Transaction, c *ResolveTransfer) Decision {
 // payout keeps its place in the statement, so that the statement of a past day does not
 // change.
 func (d *draft) settleLate(t Transaction) (Transaction, *Refusal) {
-	t.Status, t.ReasonCode, t.Transfer.LateAt = StatusSettled, "", d.stamp.Time
+	t.Status, t.ReasonCode, t.Transfer.LateAt = pix.StatusSettled, "", d.stamp.Time
 	if r := d.add(PayoutSettledLate, Body{Tx: &t, Events: settledEvents()}); r != nil {
 		return t, r
 	}

@@ -4,33 +4,35 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"pixd/actors/pix"
 )
 
 // renewAfter is the age of an end-to-end id, counted from the minute in the id, above which
 // it is replaced by a new id when its payout leaves a queue or is approved. It is an hour
 // less than the age at which the scheme refuses the id (FF08).
-const renewAfter = Millis(11 * time.Hour / time.Millisecond)
+const renewAfter = pix.Millis(11 * time.Hour / time.Millisecond)
 
 // NeedsRenewal tells whether a payout's end-to-end id is too old to be sent or, because the
 // clock was ahead when the id was made, too far in the future. While engine time is doubted
 // it is false: otherwise, of two equal payouts with the same id, one would be sent under a
 // new id and the other, later, under the old one, and the scheme would pay both.
-func NeedsRenewal(t *Transaction, now Reading) bool {
+func NeedsRenewal(t *Transaction, now pix.Reading) bool {
 	age := now.Clock - minuteOf(t.EndToEnd)
 	return !now.Doubted && (age > renewAfter || age < -renewAfter)
 }
 
 // ExpiryOf is the instant from which the scheme refuses an end-to-end id (FF08, SPI
 // catalogue): 12 h after the minute in the id.
-func ExpiryOf(endToEnd string) Millis { return minuteOf(endToEnd) + MaxRepeatWindow }
+func ExpiryOf(endToEnd string) pix.Millis { return minuteOf(endToEnd) + MaxRepeatWindow }
 
 // minuteOf is the minute in an end-to-end id, whose form must be valid.
-func minuteOf(endToEnd string) Millis {
+func minuteOf(endToEnd string) pix.Millis {
 	at, err := time.Parse("200601021504", endToEnd[9:21])
 	if err != nil {
 		panic("ledger: end-to-end id " + endToEnd + " without its minute")
 	}
-	return Millis(at.UnixMilli())
+	return pix.Millis(at.UnixMilli())
 }
 
 // renewal finds a new end-to-end id for a payout that leaves a queue or is approved. An
@@ -51,7 +53,7 @@ func (g *gathering) renewal(t *Transaction) (Chain, error) {
 		return Chain{}, err
 	}
 	others := use{now: now}
-	for _, member := range row.all() {
+	for _, member := range row.All() {
 		other, err := g.member(&row, member)
 		if err != nil {
 			return Chain{}, err
@@ -66,7 +68,7 @@ func (g *gathering) renewal(t *Transaction) (Chain, error) {
 		return Chain{}, err
 	}
 	if busy := others.busy(g.account.Settings.RepeatWindow); !busy && NeedsRenewal(t, now) {
-		c.Spent = others.endToEnd == EndToEnd(g.stamp.Terms.OwnISPB, now.Clock, c.Suffix)
+		c.Spent = others.endToEnd == pix.EndToEnd(g.stamp.Terms.OwnISPB, now.Clock, c.Suffix)
 	} else if busy && (others.endToEnd != t.EndToEnd || NeedsRenewal(t, now)) {
 		c.EndToEnd, c.Holder = others.endToEnd, others.holder
 	}
@@ -86,7 +88,7 @@ func (d *draft) renew(t *Transaction, c *Chain, b *Body) {
 		fresh = c.EndToEnd
 		t.Payout.Repeat, t.Payout.DuplicateOf = true, c.holder()
 	case NeedsRenewal(t, d.stamp.Reading):
-		fresh = EndToEnd(d.stamp.Terms.OwnISPB, d.stamp.Clock, c.Suffix)
+		fresh = pix.EndToEnd(d.stamp.Terms.OwnISPB, d.stamp.Clock, c.Suffix)
 	default:
 		return
 	}
@@ -97,19 +99,21 @@ func (d *draft) renew(t *Transaction, c *Chain, b *Body) {
 }
 
 // waits tells whether a payout waits to be sent: for approval or for directory capacity.
-func (t *Transaction) waits() bool { return t.Status == StatusPending || t.Status == StatusQueued }
+func (t *Transaction) waits() bool {
+	return t.Status == pix.StatusPending || t.Status == pix.StatusQueued
+}
 
 // holder finds the transaction that has a payout's end-to-end id at the scheme, after the
 // scheme rejected the payout as a duplicate: the transaction that settled, else the first
 // that the scheme has or may have. Nil where no other transaction with the id was sent:
 // then the scheme knows a transaction that the engine does not.
-func (g *gathering) holder(t *Transaction) (*TxID, error) {
+func (g *gathering) holder(t *Transaction) (*pix.TxID, error) {
 	row, err := g.rowOf(t)
 	if err != nil || row == nil {
 		return nil, err
 	}
 	var best *Transaction
-	for _, m := range row.all() {
+	for _, m := range row.All() {
 		if m.ID == t.ID {
 			continue
 		}
@@ -130,9 +134,9 @@ func (g *gathering) holder(t *Transaction) (*TxID, error) {
 // sent tells whether the scheme may have the payout's end-to-end id from this payout.
 func sent(t *Transaction) bool {
 	switch t.Status {
-	case StatusSettled, StatusAccepted, StatusSending, StatusHeld:
+	case pix.StatusSettled, pix.StatusAccepted, pix.StatusSending, pix.StatusHeld:
 		return true
-	case StatusRejected:
+	case pix.StatusRejected:
 		return t.ReasonCode != ReasonDuplicate
 	}
 	return t.Voided() || t.Transfer.RejectedAfterVoid
@@ -150,9 +154,9 @@ func closer(a, b *Transaction) bool {
 
 func nearness(t *Transaction) int {
 	switch t.Status {
-	case StatusSettled:
+	case pix.StatusSettled:
 		return 2
-	case StatusHeld, StatusSending:
+	case pix.StatusHeld, pix.StatusSending:
 		return 0 // its child has not been heard of
 	}
 	return 1

@@ -1,12 +1,17 @@
 package ledger
 
+import (
+	"pixd/actors/layout"
+	"pixd/actors/pix"
+)
+
 // ReceiveReturn credits money that a payout's recipient sent back.
 type ReceiveReturn struct {
-	ID       TxID // transaction id of the returned payout
+	ID       pix.TxID // transaction id of the returned payout
 	EndToEnd string
-	ReturnID string // the scheme's id of the return, which begins with D
-	Amount   Amount // base units, positive
-	Reason   string // the scheme's reason code of the return
+	ReturnID string     // the scheme's id of the return, which begins with D
+	Amount   pix.Amount // base units, positive
+	Reason   string     // the scheme's reason code of the return
 }
 
 // returnFacts are what the decision about a return needs. Only one payout may be returned under one
@@ -20,7 +25,7 @@ type returnFacts struct {
 
 func (c ReceiveReturn) gather(g *gathering) (decider, error) {
 	t, err := g.known(c.ID, c.EndToEnd)
-	if err == nil && t.Kind != TxPayout {
+	if err == nil && t.Kind != pix.TxPayout {
 		err = ErrUnknownTransfer
 	}
 	if err != nil {
@@ -28,9 +33,9 @@ func (c ReceiveReturn) gather(g *gathering) (decider, error) {
 	}
 	g.stakes.incoming, g.stakes.released = c.Amount, t.Gross()
 	f := &returnFacts{ReceiveReturn: c, tx: t}
-	lo, hi := ReceivedRange(c.ReturnID)
+	lo, hi := layout.ReceivedRange(c.ReturnID)
 	err = g.Scan(lo, hi, func(k, _ []byte) (bool, error) {
-		a, err := DecodeReceivedKey(k)
+		a, err := layout.DecodeReceivedKey(k)
 		f.elsewhere = f.elsewhere || err == nil && a != g.account.ID
 		return !f.elsewhere, err
 	})
@@ -61,7 +66,7 @@ func (c *returnFacts) decide(d *draft) Decision {
 		if t, r = d.settleLate(t); r != nil {
 			return refuseWith(r)
 		}
-	case t.Status != StatusSettled:
+	case t.Status != pix.StatusSettled:
 		d.contradicts(&t, "the scheme says that it was returned")
 		return d.unchanged(&t)
 	}
@@ -76,11 +81,11 @@ func (c *returnFacts) decide(d *draft) Decision {
 	t.Payout.Returned += c.Amount
 	back := d.back(&c.ReceiveReturn, &t)
 	d.show(&back)
-	d.book(&back, StatusCompleted)
-	if r := d.add(ReturnReceived, Body{Tx: &back, Events: []EventKind{EventReturnReceived}}); r != nil {
+	d.book(&back, pix.StatusCompleted)
+	if r := d.add(ReturnReceived, Body{Tx: &back, Events: []pix.EventKind{pix.EventReturnReceived}}); r != nil {
 		return refuseWith(r)
 	}
-	d.mustAdd(PayoutReturned, Body{Tx: &t, Events: []EventKind{EventPayoutReturned}})
+	d.mustAdd(PayoutReturned, Body{Tx: &t, Events: []pix.EventKind{pix.EventPayoutReturned}})
 	out := d.done(&back)
 	out.Ended = &t
 	return out
@@ -89,8 +94,8 @@ func (c *returnFacts) decide(d *draft) Decision {
 // back makes the transaction of a return.
 func (d *draft) back(c *ReceiveReturn, t *Transaction) Transaction {
 	return Transaction{
-		ID: d.stamp.ID, Kind: TxReturn, Amount: c.Amount, EndToEnd: c.ReturnID, ReasonCode: c.Reason, Description: returnText(c.Reason),
-		Counterparty: Party{Name: t.Counterparty.Name, ISPB: t.Counterparty.ISPB},
+		ID: d.stamp.ID, Kind: pix.TxReturn, Amount: c.Amount, EndToEnd: c.ReturnID, ReasonCode: c.Reason, Description: returnText(c.Reason),
+		Counterparty: pix.Party{Name: t.Counterparty.Name, ISPB: t.Counterparty.ISPB},
 		Return:       ReturnPart{Original: t.ID, OriginalEndToEnd: t.EndToEnd, OriginalAmount: t.Amount, Returned: t.Payout.Returned},
 	}
 }

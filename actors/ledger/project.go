@@ -1,9 +1,14 @@
 package ledger
 
+import (
+	"pixd/actors/layout"
+	"pixd/actors/pix"
+)
+
 // Project appends the rows that one record writes and deletes to rows, in the order in
 // which they must be applied. They depend on that record alone, so that all rows can be
 // rebuilt from the journal.
-func Project(rows []Row, r *Record) []Row {
+func Project(rows []layout.Row, r *Record) []layout.Row {
 	if of := r.Kind.row().rows; of != nil {
 		rows = of(rows, r)
 	}
@@ -15,122 +20,194 @@ func Project(rows []Row, r *Record) []Row {
 }
 
 // itemRows writes the item row, the transaction's place in the list of items.
-func itemRows(rows []Row, r *Record) []Row {
+func itemRows(rows []layout.Row, r *Record) []layout.Row {
 	t := r.Tx
-	return append(rows, Row{ItemKey(r.Account, t.Ordinal), ItemRow{t.CreatedAt, r.Seq, t.Status, t.Kind}.encode()})
+	return append(rows, layout.Row{Key: layout.ItemKey(r.Account, t.Ordinal), Value: layout.ItemRow{CreatedAt: t.CreatedAt, Seq: r.Seq, Status: t.Status, Kind: t.Kind}.Encode()})
 }
 
 // shownRows writes the rows that find a transaction by its ids; they come with the record
 // that first shows the transaction to the merchant.
-func shownRows(rows []Row, r *Record) []Row {
+func shownRows(rows []layout.Row, r *Record) []layout.Row {
 	t := r.Tx
-	rows = append(rows, Row{IDKey(t.ID.Short()), IDRow{r.Account, t.ID, t.Kind, t.Ordinal}.encode()})
+	rows = append(rows, layout.Row{Key: layout.IDKey(t.ID.Short()), Value: layout.IDRow{Account: r.Account, ID: t.ID, Kind: t.Kind, Ordinal: t.Ordinal}.Encode()})
 	if t.ExternalID != "" {
-		rows = append(rows, Row{ExternalKey(r.Account, t.ExternalID, t.Ordinal), []byte{}})
+		rows = append(rows, layout.Row{Key: layout.ExternalKey(r.Account, t.ExternalID, t.Ordinal), Value: []byte{}})
 	}
 	return rows
 }
 
 // openRows writes the rows of a payout or refund in flight: its item row, its open row, its
 // place in a directory queue, and its due row.
-func openRows(rows []Row, r *Record) []Row {
+func openRows(rows []layout.Row, r *Record) []layout.Row {
 	t := r.Tx
-	rows = append(itemRows(rows, r), Row{OpenKey(r.Account, t.ID), seqRow(r.Seq)})
+	rows = append(itemRows(rows, r), layout.Row{Key: layout.OpenKey(r.Account, t.ID), Value: layout.SeqRow(r.Seq)})
 	if m := r.Moved; m != nil {
-		rows = append(rows, Row{EndToEndKey(m.EndToEnd), m.Row.encode()})
+		rows = append(rows, layout.Row{Key: layout.EndToEndKey(m.EndToEnd), Value: m.Row.Encode()})
 	}
 	switch r.Kind {
 	case PayoutQueued, PayoutRequeued:
-		rows = append(rows, Row{QueueKey(t.Payout.Bucket.Queue(r.Account), t.ID), queueRow(r.Account)})
+		rows = append(rows, layout.Row{Key: layout.QueueKey(layout.QueueFor(t.Payout.Bucket, r.Account), t.ID), Value: layout.QueueRow(r.Account)})
 	case PayoutSending:
-		rows = append(rows, Row{Key: QueueKey(t.Payout.Bucket.Queue(r.Account), t.ID)})
+		rows = append(rows, layout.Row{Key: layout.QueueKey(layout.QueueFor(t.Payout.Bucket, r.Account), t.ID)})
 	}
 	if r.DueWas == 0 {
 		return rows
 	}
-	rows = append(rows, Row{Key: DueKey(r.DueWasKind, r.DueWas, r.Account, EntityID(t.ID))})
-	return append(rows, Row{t.dueKey(r.Account), seqRow(r.Seq)})
+	rows = append(rows, layout.Row{Key: layout.DueKey(r.DueWasKind, r.DueWas, r.Account, layout.EntityID(t.ID))})
+	return append(rows, layout.Row{Key: t.dueKey(r.Account), Value: layout.SeqRow(r.Seq)})
 }
 
 // statementRow writes the row that gives the transaction its place in the statement.
-func statementRow(rows []Row, r *Record) []Row {
+func statementRow(rows []layout.Row, r *Record) []layout.Row {
 	t := r.Tx
-	return append(rows, Row{StatementKey(r.Account, t.Booking), StatementRow{t.BookedAt, t.Ordinal, t.Status, t.Kind}.encode()})
+	return append(rows, layout.Row{Key: layout.StatementKey(r.Account, t.Booking), Value: layout.StatementRow{BookedAt: t.BookedAt, Ordinal: t.Ordinal, Status: t.Status, Kind: t.Kind}.Encode()})
 }
 
 // referenceRow writes the row that finds a credit by its reference.
-func referenceRow(rows []Row, r *Record) []Row {
+func referenceRow(rows []layout.Row, r *Record) []layout.Row {
 	if r.Tx.Credit.Reference == "" {
 		return rows
 	}
-	return append(rows, Row{ReferenceKey(r.Account, r.Tx.Credit.Reference), seqRow(r.Seq)})
+	return append(rows, layout.Row{Key: layout.ReferenceKey(r.Account, r.Tx.Credit.Reference), Value: layout.SeqRow(r.Seq)})
 }
 
 // endToEndRow returns the end-to-end row that the record contains or, if it contains none,
 // a row that names the record's payout alone.
 func endToEndRow(r *Record) []byte {
 	if r.Row != nil {
-		return r.Row.encode()
+		return r.Row.Encode()
 	}
-	return EndToEndRow{Account: r.Account, ID: r.Tx.ID, Seq: r.Seq}.encode()
+	return layout.EndToEndRow{Account: r.Account, ID: r.Tx.ID, Seq: r.Seq}.Encode()
 }
 
 // holdRows writes the due row of a hold and its end-to-end row. The end-to-end row names
 // the payout alone or, where other payouts have the same id, is taken from the record.
-func holdRows(rows []Row, r *Record) []Row {
+func holdRows(rows []layout.Row, r *Record) []layout.Row {
 	t := r.Tx
-	rows = append(rows, Row{t.dueKey(r.Account), seqRow(r.Seq)})
+	rows = append(rows, layout.Row{Key: t.dueKey(r.Account), Value: layout.SeqRow(r.Seq)})
 	if m := r.Moved; m != nil {
-		rows = append(rows, Row{EndToEndKey(m.EndToEnd), m.Row.encode()})
+		rows = append(rows, layout.Row{Key: layout.EndToEndKey(m.EndToEnd), Value: m.Row.Encode()})
 	}
-	return append(rows, Row{EndToEndKeyOf(t), endToEndRow(r)})
+	return append(rows, layout.Row{Key: EndToEndKeyOf(t), Value: endToEndRow(r)})
 }
 
 // refusalRows deletes the due row of the hold. The end-to-end row stays and leads to the
 // refusal, so that the next request counts this attempt, and a late notice finds how the
 // payout ended.
-func refusalRows(rows []Row, r *Record) []Row {
+func refusalRows(rows []layout.Row, r *Record) []layout.Row {
 	t := r.Tx
-	return append(rows, Row{Key: t.dueKey(r.Account)}, Row{EndToEndKeyOf(t), endToEndRow(r)})
+	return append(rows, layout.Row{Key: t.dueKey(r.Account)}, layout.Row{Key: EndToEndKeyOf(t), Value: endToEndRow(r)})
 }
 
 // refundHoldRows writes the due row of a refund's hold, and the row that finds the refund by
 // its D id.
-func refundHoldRows(rows []Row, r *Record) []Row {
-	return refundRow(append(rows, Row{r.Tx.dueKey(r.Account), seqRow(r.Seq)}), r)
+func refundHoldRows(rows []layout.Row, r *Record) []layout.Row {
+	return refundRow(append(rows, layout.Row{Key: r.Tx.dueKey(r.Account), Value: layout.SeqRow(r.Seq)}), r)
 }
 
 // refundRow writes the row that finds a refund by its D id.
-func refundRow(rows []Row, r *Record) []Row {
-	return append(rows, Row{EndToEndKey(r.Tx.EndToEnd), EndToEndRow{Account: r.Account, ID: r.Tx.ID, Seq: r.Seq}.encode()})
+func refundRow(rows []layout.Row, r *Record) []layout.Row {
+	return append(rows, layout.Row{Key: layout.EndToEndKey(r.Tx.EndToEnd), Value: layout.EndToEndRow{Account: r.Account, ID: r.Tx.ID, Seq: r.Seq}.Encode()})
 }
 
 // endRows deletes the queue row, open row and due row of a transfer that has a final status.
-func endRows(rows []Row, r *Record) []Row {
+func endRows(rows []layout.Row, r *Record) []layout.Row {
 	t := r.Tx
 	if t.Payout.Bucket != 0 { // the payout may have a queue row
-		rows = append(rows, Row{Key: QueueKey(t.Payout.Bucket.Queue(r.Account), t.ID)})
+		rows = append(rows, layout.Row{Key: layout.QueueKey(layout.QueueFor(t.Payout.Bucket, r.Account), t.ID)})
 	}
-	return append(rows, Row{Key: OpenKey(r.Account, t.ID)}, Row{Key: t.dueKey(r.Account)})
+	return append(rows, layout.Row{Key: layout.OpenKey(r.Account, t.ID)}, layout.Row{Key: t.dueKey(r.Account)})
 }
 
 // answerRow writes the row of an idempotency claim, with or without an answer. Where the
 // payout was refused, it deletes the row.
-func answerRow(rows []Row, r *Record) []Row {
+func answerRow(rows []layout.Row, r *Record) []layout.Row {
 	c := r.Claim
 	if c == nil {
 		return rows
 	}
-	row := Row{Key: IdempotencyKey(c.Bucket, r.Account, c.Scope)}
+	row := layout.Row{Key: layout.IdempotencyKey(c.Bucket, r.Account, c.Scope)}
 	if r.Kind != PayoutRefused {
-		value := IdempotencyRow{Answered: r.Stored != nil, Doubted: c.Doubted, Seq: r.Seq, At: c.At, BodyHash: c.BodyHash}
+		value := layout.IdempotencyRow{Answered: r.Stored != nil, Doubted: c.Doubted, Seq: r.Seq, At: c.At, BodyHash: c.BodyHash}
 		switch {
 		case r.Tx != nil:
 			value.Tx = r.Tx.ID
 		case r.Case != nil:
-			value.Tx = TxID(r.Case.ID)
+			value.Tx = pix.TxID(r.Case.ID)
 		}
-		row.Value = value.encode()
+		row.Value = value.Encode()
 	}
 	return append(rows, row)
+}
+
+// caseRows writes a case's rows: its place in the list, the row of its id, the row of the
+// report that opened it, what it holds, what it lacks, its due row, and the refund sums of its
+// payment.
+func caseRows(rows []layout.Row, r *Record) []layout.Row {
+	c := r.Case
+	rows = append(rows,
+		layout.Row{Key: layout.CaseKey(r.Account, c.Ordinal), Value: layout.CaseRow{Seq: r.Seq, Status: c.Status}.Encode()},
+		layout.Row{Key: layout.CaseIDKey(c.ID), Value: layout.CaseIDRow{Account: r.Account, Ordinal: c.Ordinal, Status: c.Status}.Encode()})
+	if r.Prev == 0 {
+		rows = append(rows, layout.Row{Key: layout.InfractionKey(c.Infraction, r.Account), Value: layout.InfractionRow(c.Ordinal)})
+	}
+	switch {
+	case c.Held > 0:
+		rows = append(rows, layout.Row{Key: layout.HoldingKey(r.Account, c.Ordinal), Value: layout.Holding{Held: c.Held, Owed: c.Owed() > 0}.Encode()})
+	case r.HeldWas > 0:
+		rows = append(rows, layout.Row{Key: layout.HoldingKey(r.Account, c.Ordinal)})
+	}
+	switch {
+	case c.Short > 0:
+		rows = append(rows, layout.Row{Key: layout.LackingKey(r.Account, c.Original, c.Ordinal), Value: []byte{}})
+	case r.ShortWas > 0:
+		rows = append(rows, layout.Row{Key: layout.LackingKey(r.Account, c.Original, c.Ordinal)})
+	}
+	if r.DueWas != 0 {
+		rows = append(rows, layout.Row{Key: layout.DueKey(layout.DueCase, r.DueWas, r.Account, layout.EntityID(c.ID))})
+	}
+	if c.DueAt != 0 {
+		rows = append(rows, layout.Row{Key: layout.DueKey(layout.DueCase, c.DueAt, r.Account, layout.EntityID(c.ID)), Value: layout.SeqRow(r.Seq)})
+	}
+	if r.Sums != nil {
+		rows = sumsRow(rows, r)
+	}
+	return rows
+}
+
+// receivedRow writes the row that finds a received payment or return by its end-to-end id. The
+// row of a payment contains what a refund needs of it, so that a refund reads no record.
+func receivedRow(rows []layout.Row, r *Record) []layout.Row {
+	row := layout.ReceivedRow{Seq: r.Seq, Payment: originalOf(r.Tx)}
+	return append(rows, layout.Row{Key: layout.ReceivedKey(r.Tx.EndToEnd, r.Account), Value: row.Encode()})
+}
+
+// sumsRow writes the refund sums that a record contains.
+func sumsRow(rows []layout.Row, r *Record) []layout.Row {
+	return append(rows, layout.Row{Key: layout.RefundSumsKey(r.Account, r.Sums.Original), Value: r.Sums.Encode()})
+}
+
+// Waiting returns the deliveries that the record causes, as their rows say.
+func (r *Record) Waiting() []layout.Pending {
+	all := make([]layout.Pending, len(r.Deliveries))
+	for i, d := range r.Deliveries {
+		all[i] = layout.Pending{
+			Target: layout.Target{Account: r.Account, Number: d.Subscription}, Due: r.Time, Sequence: r.firstEvent() + uint64(d.Event),
+			Record: r.Seq, Event: d.Event,
+		}
+	}
+	return all
+}
+
+// pendingRows writes the row of each delivery that the record causes.
+func pendingRows(rows []layout.Row, r *Record) []layout.Row {
+	for _, p := range r.Waiting() {
+		rows = append(rows, layout.Row{Key: p.Key(), Value: p.Value()})
+	}
+	return rows
+}
+
+// subscriptionRow writes the row that leads to the subscription's newest record.
+func subscriptionRow(rows []layout.Row, r *Record) []layout.Row {
+	return append(rows, layout.Row{Key: layout.SubscriptionKey(r.Account, r.Subscription.ID.Number()), Value: layout.SeqRow(r.Seq)})
 }

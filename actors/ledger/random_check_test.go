@@ -6,11 +6,14 @@ import (
 	"maps"
 	"slices"
 	"testing"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // newest returns the newest state of each transaction and of each case.
-func (l *life) newest() (txs map[TxID]*Transaction, cases map[uint64]*Case) {
-	txs, cases = map[TxID]*Transaction{}, map[uint64]*Case{}
+func (l *life) newest() (txs map[pix.TxID]*Transaction, cases map[uint64]*Case) {
+	txs, cases = map[pix.TxID]*Transaction{}, map[uint64]*Case{}
 	for i := range l.records {
 		r := &l.records[i]
 		if r.Tx != nil {
@@ -25,9 +28,9 @@ func (l *life) newest() (txs map[TxID]*Transaction, cases map[uint64]*Case) {
 
 // coverage returns, for each case that holds money, what balance minus holds of transfers
 // covers of it, the oldest case first.
-func (l *life) coverage() map[uint64]Amount {
+func (l *life) coverage() map[uint64]pix.Amount {
 	_, cases := l.newest()
-	out, left := map[uint64]Amount{}, l.account.Totals.Balance-l.account.Totals.Held
+	out, left := map[uint64]pix.Amount{}, l.account.Totals.Balance-l.account.Totals.Held
 	for _, n := range slices.Sorted(maps.Keys(cases)) {
 		part := max(0, min(left, cases[n].Held))
 		out[n], left = part, left-cases[n].Held
@@ -39,27 +42,27 @@ func (l *life) coverage() map[uint64]Amount {
 func (l *life) check() {
 	txs, cases := l.newest()
 	want := Totals{Items: l.account.Totals.Items, Bookings: l.account.Totals.Bookings, Events: l.account.Totals.Events}
-	sums := map[TxID]*RefundSums{}
-	of := func(payment TxID) *RefundSums {
+	sums := map[pix.TxID]*layout.RefundSums{}
+	of := func(payment pix.TxID) *layout.RefundSums {
 		if sums[payment] == nil {
-			sums[payment] = &RefundSums{Original: payment, Amount: txs[payment].Amount}
+			sums[payment] = &layout.RefundSums{Original: payment, Amount: txs[payment].Amount}
 		}
 		return sums[payment]
 	}
 	for _, t := range txs {
 		switch {
-		case t.Status == StatusCompleted:
+		case t.Status == pix.StatusCompleted:
 			want.Balance += t.Net()
-		case t.Status == StatusSettled:
+		case t.Status == pix.StatusSettled:
 			want.Balance -= t.Net()
 		case t.Status.InFlight():
 			want.Held += t.Gross()
 		}
-		if t.Kind != TxRefund {
+		if t.Kind != pix.TxRefund {
 			continue
 		}
 		switch s := of(t.Refund.Original); {
-		case t.Status == StatusSettled:
+		case t.Status == pix.StatusSettled:
 			s.Settled += t.Amount
 		case t.Status.InFlight():
 			s.InFlight += t.Amount
@@ -78,12 +81,12 @@ func (l *life) check() {
 }
 
 // checkCases adds the cases to the sums, and checks each of them.
-func (l *life) checkCases(cases map[uint64]*Case, txs map[TxID]*Transaction, of func(TxID) *RefundSums, want *Totals) {
-	reports, refunded, inFlight := map[string]bool{}, map[CaseID]Amount{}, map[CaseID]Amount{}
+func (l *life) checkCases(cases map[uint64]*Case, txs map[pix.TxID]*Transaction, of func(pix.TxID) *layout.RefundSums, want *Totals) {
+	reports, refunded, inFlight := map[string]bool{}, map[pix.CaseID]pix.Amount{}, map[pix.CaseID]pix.Amount{}
 	for _, t := range txs {
 		for _, share := range t.Shares() {
 			switch {
-			case t.Status == StatusSettled:
+			case t.Status == pix.StatusSettled:
 				refunded[share.Case] += share.Amount
 			case t.Status.InFlight():
 				inFlight[share.Case] += share.Amount
@@ -96,7 +99,7 @@ func (l *life) checkCases(cases map[uint64]*Case, txs map[TxID]*Transaction, of 
 		want.Cases = max(want.Cases, n)
 		want.MEDHeld += k.Held
 		owed := byte(0)
-		if k.Status == CaseClosed && k.Result == Agreed && !k.Stopped && !k.Awaits && k.Held > 0 {
+		if k.Status == pix.CaseClosed && k.Result == pix.Agreed && !k.Stopped && !k.Awaits && k.Held > 0 {
 			want.Owed, owed = want.Owed+k.Held, 1
 		}
 		of(k.Original).Held += k.Held
@@ -109,34 +112,37 @@ func (l *life) checkCases(cases map[uint64]*Case, txs map[TxID]*Transaction, of 
 		}
 		l.checkLacks(k, inFlight[k.ID], of(k.Original))
 		if k.Short > 0 {
-			lacking[string(LackingKey(testAccount, k.Original, n))] = true
+			lacking[string(layout.LackingKey(testAccount, k.Original, n))] = true
 		}
-		if k.Held > 0 && (k.Status == CaseCancelled || k.Status == CaseClosed && k.Result == Disagreed) {
+		if k.Held > 0 && (k.Status == pix.CaseCancelled || k.Status == pix.CaseClosed && k.Result == pix.Disagreed) {
 			l.t.Errorf("%+v holds money after its end", k)
 		}
 		if k.Held > 0 {
-			holding[string(HoldingKey(testAccount, n))] = string(append(binary.BigEndian.AppendUint64(nil, uint64(k.Held)), owed))
+			holding[string(layout.HoldingKey(testAccount, n))] = string(append(binary.BigEndian.AppendUint64(nil, uint64(k.Held)), owed))
 		}
 		if k.DueAt != 0 {
-			waiting[string(DueKey(DueCase, k.DueAt, testAccount, EntityID(k.ID)))] = true
+			waiting[string(layout.DueKey(layout.DueCase, k.DueAt, testAccount, layout.EntityID(k.ID)))] = true
 		}
 	}
 	if uint64(len(cases)) != want.Cases {
 		l.t.Errorf("%d cases, the newest is number %d", len(cases), want.Cases)
 	}
 	for k, v := range l.rows {
-		switch {
-		case k[0] == rowHolding:
+		switch layout.RowName([]byte(k)) {
+		case "holding":
 			if string(v) != holding[k] {
 				l.t.Errorf("holding row %x: %x, want %x", k, v, holding[k])
 			}
 			delete(holding, k)
-		case k[0] == rowLacking:
+		case "lacking":
 			if !lacking[k] {
 				l.t.Errorf("lacking row %x of no case", k)
 			}
 			delete(lacking, k)
-		case k[0] == rowDue && k[1] == byte(DueCase):
+		case "due":
+			if k[1] != byte(layout.DueCase) {
+				continue
+			}
 			if !waiting[k] {
 				l.t.Errorf("due row %x of no case", k)
 			}
@@ -149,7 +155,7 @@ func (l *life) checkCases(cases map[uint64]*Case, txs map[TxID]*Transaction, of 
 }
 
 // checkLacks checks that a case which may still hold money accounts for all that it disputes.
-func (l *life) checkLacks(k *Case, inFlight Amount, s *RefundSums) {
+func (l *life) checkLacks(k *Case, inFlight pix.Amount, s *layout.RefundSums) {
 	live := !k.Status.Decided() || k.DueAt != 0 || k.Held+k.Short > 0
 	if sum := k.Held + k.Short + k.Refunded + inFlight; live && sum != k.Amount && !l.late {
 		l.t.Errorf("%+v disputes %d, and holds, lacks, got back and waits for %d", k, k.Amount, sum)
@@ -163,7 +169,7 @@ func (l *life) checkLacks(k *Case, inFlight Amount, s *RefundSums) {
 // case may still hold it after the time for returns, is another test's.
 func (l *life) checkRaised(cases map[uint64]*Case) {
 	for _, k := range cases {
-		s, err := DecodeRefundSums(k.Original, l.rows[string(RefundSumsKey(testAccount, k.Original))])
+		s, err := layout.DecodeRefundSums(k.Original, l.rows[string(layout.RefundSumsKey(testAccount, k.Original))])
 		over := k.Status.Decided() && l.stamp().Clock >= k.ReleaseAt
 		if err != nil || k.Short > 0 && s.Left() > 0 && !over {
 			l.t.Errorf("%+v lacks %d, and of its payment %d are free (%v)", k, k.Short, s.Left(), err)
@@ -172,10 +178,10 @@ func (l *life) checkRaised(cases map[uint64]*Case) {
 }
 
 // checkSums compares the refund sums of each payment with its row.
-func (l *life) checkSums(sums map[TxID]*RefundSums) {
+func (l *life) checkSums(sums map[pix.TxID]*layout.RefundSums) {
 	rows := 0
 	for k := range l.rows {
-		if k[0] == rowRefunds {
+		if layout.RowName([]byte(k)) == "refund sums" {
 			rows++
 		}
 	}
@@ -183,7 +189,7 @@ func (l *life) checkSums(sums map[TxID]*RefundSums) {
 		l.t.Errorf("%d rows of refund sums, want %d", rows, len(sums))
 	}
 	for id, want := range sums {
-		got, err := DecodeRefundSums(id, l.rows[string(RefundSumsKey(testAccount, id))])
+		got, err := layout.DecodeRefundSums(id, l.rows[string(layout.RefundSumsKey(testAccount, id))])
 		want.Excess = got.Excess
 		if err != nil || got != *want {
 			l.t.Errorf("refund sums %+v, want %+v (%v)", got, *want, err)
@@ -213,13 +219,13 @@ func TestManyRefundsAtOnce(t *testing.T) {
 	l.open(DefaultSettings(), 0)
 	const cases = 150
 	l.step1(ReceivePayment{EndToEnd: endToEnd("a"), Amount: 100 * cases, Key: "k"})
-	payout := l.step1(RequestPayout{Amount: 100 * cases, Key: Key{Type: KeyEmail, Value: "a@pix.test"}}).Launch[0].Tx
+	payout := l.step1(RequestPayout{Amount: 100 * cases, Key: pix.Key{Type: pix.KeyEmail, Value: "a@pix.test"}}).Launch[0].Tx
 	l.step1(ResolveTransfer{ID: payout.ID, EndToEnd: payout.EndToEnd, Result: TransferIsSettled})
 	for n := range cases {
 		d := l.step1(OpenCase{Infraction: fmt.Sprint("inf-", n), EndToEnd: endToEnd("a"), Amount: 100, Situation: "SCAM"})
-		l.step1(CloseCase{ID: d.Case.ID, Result: Agreed})
+		l.step1(CloseCase{ID: d.Case.ID, Result: pix.Agreed})
 	}
-	first := l.step1(Credit{Kind: TxTED, Amount: 100 * cases})
+	first := l.step1(Credit{Kind: pix.TxTED, Amount: 100 * cases})
 	if len(first.Launch) != maxRefunds || l.account.Totals.Owed != 100*(cases-maxRefunds) {
 		t.Fatalf("%d refunds, owed %d", len(first.Launch), l.account.Totals.Owed)
 	}
@@ -232,7 +238,7 @@ func TestManyRefundsAtOnce(t *testing.T) {
 		}
 		sent = append(sent, d.Launch...)
 	}
-	seen := map[TxID]bool{}
+	seen := map[pix.TxID]bool{}
 	for _, s := range sent {
 		if seen[s.Tx.ID] || s.Tx.Amount != 100 || s.Tx.Refund.Code != fraudCode {
 			t.Errorf("%+v", s.Tx)

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // life is a random sequence of commands to one account, with the ids that later commands name.
@@ -15,7 +18,7 @@ type life struct {
 	rng      *rand.Rand
 	payments []*Transaction // received payments
 	sent     []*Transaction // payouts and refunds, as they were held
-	cases    []CaseID
+	cases    []pix.CaseID
 	reports  []OpenCase
 	log      []string
 	late     bool // a late settlement has happened, so that the balance may be too low
@@ -24,7 +27,7 @@ type life struct {
 	limited  bool // the newest decision made as many refunds as one decision makes
 }
 
-func (l *life) amount() Amount { return Amount(100 * (1 + l.rng.IntN(10))) }
+func (l *life) amount() pix.Amount { return pix.Amount(100 * (1 + l.rng.IntN(10))) }
 
 func one[T any](l *life, all []T) (t T, ok bool) {
 	if len(all) == 0 {
@@ -40,13 +43,13 @@ func (l *life) command() Command {
 		e2e := endToEnd(fmt.Sprint("p", l.rng.IntN(40)))
 		return ReceivePayment{EndToEnd: e2e, Amount: l.amount(), Key: "k", PayerName: "Ana"}
 	case n < 14:
-		return Credit{Kind: TxTED, Amount: l.amount()}
+		return Credit{Kind: pix.TxTED, Amount: l.amount()}
 	case n < 20:
 		amount := l.amount()
 		if l.spends {
 			amount = max(1, l.account.Totals.Available())
 		}
-		return RequestPayout{Amount: amount, Key: Key{Type: KeyEmail, Value: fmt.Sprintf("a%d@pix.test", l.rng.IntN(5))}}
+		return RequestPayout{Amount: amount, Key: pix.Key{Type: pix.KeyEmail, Value: fmt.Sprintf("a%d@pix.test", l.rng.IntN(5))}}
 	case n < 34:
 		return l.refund()
 	case n < 54:
@@ -59,11 +62,11 @@ func (l *life) command() Command {
 		}
 	case n < 69:
 		if id, ok := one(l, l.cases); ok {
-			return DefendCase{ID: id, Justification: "j", Result: Disagreed}
+			return DefendCase{ID: id, Justification: "j", Result: pix.Disagreed}
 		}
 	case n < 77:
 		if id, ok := one(l, l.cases); ok {
-			return CloseCase{ID: id, Result: [...]CaseResult{Agreed, Agreed, Disagreed}[l.rng.IntN(3)]}
+			return CloseCase{ID: id, Result: [...]pix.CaseResult{pix.Agreed, pix.Agreed, pix.Disagreed}[l.rng.IntN(3)]}
 		}
 	case n < 80:
 		if id, ok := one(l, l.cases); ok {
@@ -74,14 +77,14 @@ func (l *life) command() Command {
 		}
 	case n < 84:
 		if id, ok := one(l, l.cases); ok {
-			return Attend{Kind: DueCase, ID: EntityID(id)}
+			return Attend{Kind: layout.DueCase, ID: layout.EntityID(id)}
 		}
 	case n < 90:
 		if t, ok := one(l, l.sent); ok {
-			return Attend{Kind: DueTransfer, ID: EntityID(t.ID), Seq: t.at}
+			return Attend{Kind: layout.DueTransfer, ID: layout.EntityID(t.ID), Seq: t.at}
 		}
 	case n < 92:
-		if t, ok := one(l, l.sent); ok && t.Kind == TxPayout {
+		if t, ok := one(l, l.sent); ok && t.Kind == pix.TxPayout {
 			return ReceiveReturn{ID: t.ID, EndToEnd: t.EndToEnd, ReturnID: "D" + endToEnd(fmt.Sprint(l.rng.IntN(20)))[1:], Amount: l.amount(), Reason: "MD06"}
 		}
 	}
@@ -100,19 +103,19 @@ func (l *life) outside() {
 	case 0:
 		l.doubted = !l.doubted
 	case 1:
-		l.behind = Millis(l.rng.IntN(2)) * 60_000
+		l.behind = pix.Millis(l.rng.IntN(2)) * 60_000
 	case 2:
 		l.terms.MEDWaits = !l.terms.MEDWaits
 	case 3:
 		l.restart()
 	default:
-		l.now += [...]Millis{1, 5000, 31 * 60_000, 30 * 3_600_000, 3 * day, 40 * day}[l.rng.IntN(6)]
+		l.now += [...]pix.Millis{1, 5000, 31 * 60_000, 30 * 3_600_000, 3 * day, 40 * day}[l.rng.IntN(6)]
 	}
 }
 
 // resume lets a case go on, and sometimes the scheme has a return that the journal lacks: of a
 // merchant's refund, or of the next refund for the case.
-func (l *life) resume(id CaseID) Command {
+func (l *life) resume(id pix.CaseID) Command {
 	c := ResumeCase{ID: id, Operator: "ana"}
 	f, err := Gather(l, l.account, c, l.stamp())
 	if err != nil {
@@ -121,12 +124,12 @@ func (l *life) resume(id CaseID) Command {
 	sums, k := &f.cases.Sums, f.cases.Case
 	if left := sums.Amount - sums.Settled - sums.InFlight; left > 0 && k.AwaitsOperator(&l.terms) && l.rng.IntN(2) == 0 {
 		d := draft{account: l.account, stamp: l.stamp()}
-		r := Returned{ID: NewTxID(l.now, [10]byte{byte(l.rng.IntN(256)), byte(l.rng.IntN(256)), byte(l.rng.IntN(256))}), Amount: min(left, l.amount()), Reason: "MD06", Open: l.rng.IntN(6) == 0}
+		r := Returned{ID: pix.NewTxID(l.now, [10]byte{byte(l.rng.IntN(256)), byte(l.rng.IntN(256)), byte(l.rng.IntN(256))}), Amount: min(left, l.amount()), Reason: "MD06", Open: l.rng.IntN(6) == 0}
 		suffix := fmt.Sprintf("%011d", l.rng.IntN(1e9))
 		if l.rng.IntN(2) == 0 {
 			r.Reason, suffix = fraudCode, d.partSuffix(k, k.Parts+1)
 		}
-		r.ReturnID = ReturnID(l.terms.OwnISPB, l.now, suffix)
+		r.ReturnID = pix.ReturnID(l.terms.OwnISPB, l.now, suffix)
 		c.Returned = []Returned{r}
 	}
 	return c
@@ -176,7 +179,7 @@ func (l *life) outcome() Command {
 	case 8:
 		c.Result = [...]TransferResult{TransferIsOpen, TransferIsNotHeard}[l.rng.IntN(2)]
 	case 9:
-		if c.Result = TransferIsOpen; t.Kind == TxPayout {
+		if c.Result = TransferIsOpen; t.Kind == pix.TxPayout {
 			c.Result = TransferIsVoided
 		} else if c.Notice = false; l.rng.IntN(2) == 0 {
 			c.Refusal = RefuseProviderOther
@@ -238,7 +241,7 @@ func (l *life) step() {
 // checkSpends checks that a merchant's refund spends only money that was available, or that
 // cases held whose refunds had failed for good.
 func (l *life) checkSpends(t *Transaction, before Totals) {
-	free, counted := before.free(), Amount(0)
+	free, counted := before.free(), pix.Amount(0)
 	if l.durable != nil {
 		free = min(free, l.durable.free())
 	}

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // failingReader succeeds for the given number of reads and returns an error for the next
@@ -38,14 +41,14 @@ func (f *failingReader) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) 
 	return f.Reader.Scan(lo, hi, fn)
 }
 
-func (f *failingReader) Record(a AccountID, seq uint64) (*Record, error) {
+func (f *failingReader) Record(a pix.AccountID, seq uint64) (*Record, error) {
 	if err := f.next(); err != nil {
 		return nil, err
 	}
 	return f.Reader.Record(a, seq)
 }
 
-func (f *failingReader) Claim(key []byte, from, to Millis) ([]byte, bool, error) {
+func (f *failingReader) Claim(key []byte, from, to pix.Millis) ([]byte, bool, error) {
 	if err := f.next(); err != nil {
 		return nil, false, err
 	}
@@ -61,7 +64,7 @@ func (c crippled) Row(key []byte) ([]byte, bool, error) {
 	return append(v, 1, 2, 3), ok, err
 }
 
-func (c crippled) Claim(key []byte, from, to Millis) ([]byte, bool, error) {
+func (c crippled) Claim(key []byte, from, to pix.Millis) ([]byte, bool, error) {
 	v, ok, err := c.Reader.Claim(key, from, to)
 	return append(v, 1, 2, 3), ok, err
 }
@@ -73,7 +76,7 @@ func TestReadsThatFail(t *testing.T) {
 	h.terms.Secret = []byte("s")
 	claim := func(n byte) *Claim { return &Claim{Scope: [16]byte{n}} }
 	key := emailKey(t, "a@example.com")
-	h.step(Credit{Kind: TxTED, Amount: 1, Reference: "r"})
+	h.step(Credit{Kind: pix.TxTED, Amount: 1, Reference: "r"})
 	charge := h.step(CreateCharge{Amount: 5, Key: key, Claim: claim(1)}).Tx
 	paid := h.step(ReceivePayment{EndToEnd: storyID("paid"), Amount: 7}).Tx
 	first := h.step(RequestPayout{Amount: 1, Key: key, Claim: claim(2)}).Launch[0].Tx
@@ -86,7 +89,7 @@ func TestReadsThatFail(t *testing.T) {
 	h.step(RequestPayout{Amount: 3, Key: key})
 	h.restart()
 	for _, c := range []Command{
-		Credit{Kind: TxTED, Amount: 1, Reference: "r"},
+		Credit{Kind: pix.TxTED, Amount: 1, Reference: "r"},
 		CreateCharge{Amount: 5, Key: key, Claim: claim(1)},
 		ReceivePayment{EndToEnd: storyID("paid"), Amount: 7},
 		ReceivePayment{EndToEnd: storyID("new"), Amount: 5, TxID: charge.Public()},
@@ -97,7 +100,7 @@ func TestReadsThatFail(t *testing.T) {
 		ResolveTransfer{ID: third.ID, EndToEnd: third.EndToEnd, Result: TransferIsRejected, Reason: ReasonDuplicate},
 		ResolveTransfer{ID: queued.ID, EndToEnd: queued.EndToEnd, Result: TransferIsSending},
 		ReceiveReturn{ID: first.ID, EndToEnd: first.EndToEnd, ReturnID: "D" + storyID("back")[1:], Amount: 1},
-		Attend{ID: EntityID(second.ID), Seq: second.Record()},
+		Attend{ID: layout.EntityID(second.ID), Seq: second.Record()},
 		DecideApproval{ID: queued.ID, Word: Approved},
 		RequestRefund{Original: storyID("paid"), Amount: 1},
 		RequestRefund{Original: paid.ID.String(), Amount: 1},

@@ -3,6 +3,9 @@ package ledger
 import (
 	"errors"
 	"fmt"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // Reader reads the rows and records that Gather needs. The account's own rows and records
@@ -18,37 +21,37 @@ type Reader interface {
 	// finds rows that are not durable yet.
 	Own(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
 	// Record reads a record of an account.
-	Record(a AccountID, seq uint64) (*Record, error)
+	Record(a pix.AccountID, seq uint64) (*Record, error)
 	// Claim returns the value of an idempotency row, if its claim was made between from and
 	// to, both included.
-	Claim(key []byte, from, to Millis) (value []byte, ok bool, err error)
+	Claim(key []byte, from, to pix.Millis) (value []byte, ok bool, err error)
 	// KeyIsOurs tells whether a PIX key is registered here: its owner's account is at this institution.
 	KeyIsOurs(key string) bool
 	// Carried returns the newest state of one of the account's payouts or refunds that a
 	// child actor carries now; nil where no child actor carries it.
-	Carried(id TxID) *Transaction
+	Carried(id pix.TxID) *Transaction
 	// EachCarried calls fn with the newest state of each of the account's payouts and refunds that
 	// Carried returns, in no certain order, until fn returns false.
 	EachCarried(fn func(*Transaction) (more bool))
 	// Recent returns the newest state of one of the account's payouts or refunds where that
 	// state is in memory; nil where it must be read from rows.
-	Recent(id TxID) *Transaction
+	Recent(id pix.TxID) *Transaction
 	// RecentSums returns the newest refund sums of a payment that the account received, where
 	// they are in memory; nil where they must be read from their row.
-	RecentSums(original TxID) *RefundSums
+	RecentSums(original pix.TxID) *layout.RefundSums
 	// Equal returns the newest state of one of the account's payouts that shares its
 	// end-to-end id with many. read reads it; it need not be called where the state is in memory.
-	Equal(id TxID, read func() (*Transaction, error)) (*Transaction, error)
+	Equal(id pix.TxID, read func() (*Transaction, error)) (*Transaction, error)
 	// Crowded tells whether the payouts in the end-to-end row with this key were found to be so
 	// many that no other may be added, and none of them has ended since.
-	Crowded(key []byte, now Millis) bool
+	Crowded(key []byte, now pix.Millis) bool
 	// OwedBehind returns the newest amount of NoteOwed, if no case has changed since; else 0.
-	OwedBehind() Amount
+	OwedBehind() pix.Amount
 	// NoteOwed notes how much the cases hold at least that are older than the oldest case that is
 	// owed money.
-	NoteOwed(behind Amount)
+	NoteOwed(behind pix.Amount)
 	// Crowd notes that they are so many. At the instant until they must be counted again.
-	Crowd(key []byte, until Millis)
+	Crowd(key []byte, until pix.Millis)
 }
 
 // ErrUnknownTransfer says that a result was reported for a payout or refund that the account
@@ -66,7 +69,7 @@ type gathering struct {
 }
 
 // transaction reads the transaction in a record.
-func (g *gathering) transaction(a AccountID, seq uint64) (*Transaction, error) {
+func (g *gathering) transaction(a pix.AccountID, seq uint64) (*Transaction, error) {
 	r, err := g.Record(a, seq)
 	if err != nil {
 		return nil, err
@@ -81,7 +84,7 @@ func (g *gathering) at(key []byte) (*Transaction, error) {
 	if err != nil || !ok {
 		return nil, err
 	}
-	seq, err := DecodeSeqRow(row)
+	seq, err := layout.DecodeSeqRow(row)
 	if err != nil {
 		return nil, err
 	}
@@ -99,27 +102,27 @@ func (g *gathering) received(endToEnd string) (*Transaction, error) {
 }
 
 // receivedRow reads the account's received row of an end-to-end id.
-func (g *gathering) receivedRow(endToEnd string) (ReceivedRow, bool, error) {
-	row, ok, err := g.Row(ReceivedKey(endToEnd, g.account.ID))
+func (g *gathering) receivedRow(endToEnd string) (layout.ReceivedRow, bool, error) {
+	row, ok, err := g.Row(layout.ReceivedKey(endToEnd, g.account.ID))
 	if err != nil || !ok {
-		return ReceivedRow{}, false, err
+		return layout.ReceivedRow{}, false, err
 	}
-	r, err := DecodeReceivedRow(endToEnd, row)
+	r, err := layout.DecodeReceivedRow(endToEnd, row)
 	return r, err == nil, err
 }
 
 // endToEnd reads the end-to-end row under a key.
-func (g *gathering) endToEnd(key []byte) (EndToEndRow, bool, error) {
+func (g *gathering) endToEnd(key []byte) (layout.EndToEndRow, bool, error) {
 	row, ok, err := g.Row(key)
 	if err != nil || !ok {
-		return EndToEndRow{}, false, err
+		return layout.EndToEndRow{}, false, err
 	}
-	e, err := DecodeEndToEndRow(row)
+	e, err := layout.DecodeEndToEndRow(row)
 	return e, err == nil, err
 }
 
 // rowOf reads the end-to-end row of a payout; nil where the row does not exist.
-func (g *gathering) rowOf(t *Transaction) (*EndToEndRow, error) {
+func (g *gathering) rowOf(t *Transaction) (*layout.EndToEndRow, error) {
 	row, ok, err := g.endToEnd(EndToEndKeyOf(t))
 	if err != nil || !ok {
 		return nil, err
@@ -129,23 +132,23 @@ func (g *gathering) rowOf(t *Transaction) (*EndToEndRow, error) {
 
 // shown reads the newest state of a transaction of this account by its short id; nil where
 // the merchant has never seen such a transaction.
-func (g *gathering) shown(short ShortID) (*Transaction, error) {
-	row, ok, err := g.Row(IDKey(short))
+func (g *gathering) shown(short pix.ShortID) (*Transaction, error) {
+	row, ok, err := g.Row(layout.IDKey(short))
 	if err != nil || !ok {
 		return nil, err
 	}
-	id, err := DecodeIDRow(row)
+	id, err := layout.DecodeIDRow(row)
 	if err != nil || id.Account != g.account.ID {
 		return nil, err
 	}
-	row, ok, err = g.Row(ItemKey(id.Account, id.Ordinal))
+	row, ok, err = g.Row(layout.ItemKey(id.Account, id.Ordinal))
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
 		return nil, fmt.Errorf("item %d of %v has no row", id.Ordinal, id.Account)
 	}
-	item, err := DecodeItemRow(row)
+	item, err := layout.DecodeItemRow(row)
 	if err != nil {
 		return nil, err
 	}
@@ -155,20 +158,20 @@ func (g *gathering) shown(short ShortID) (*Transaction, error) {
 // transfer finds the newest state of a payout or refund: in memory, by its open row, among the
 // transactions that the merchant can see or, where it is only held, by its end-to-end row.
 // Nil where there is no such transfer.
-func (g *gathering) transfer(id TxID, endToEnd string) (*Transaction, error) {
+func (g *gathering) transfer(id pix.TxID, endToEnd string) (*Transaction, error) {
 	if t := g.Carried(id); t != nil {
 		return t, nil
 	}
 	if t := g.Recent(id); t != nil {
 		return t, nil
 	}
-	if t, err := g.at(OpenKey(g.account.ID, id)); err != nil || t != nil {
+	if t, err := g.at(layout.OpenKey(g.account.ID, id)); err != nil || t != nil {
 		return t, err
 	}
 	if t, err := g.shown(id.Short()); err != nil || t != nil && t.ID == id {
 		return t, err
 	}
-	for _, key := range EndToEndKeys(endToEnd) {
+	for _, key := range layout.EndToEndKeys(endToEnd) {
 		row, ok, err := g.endToEnd(key)
 		if err != nil {
 			return nil, err
@@ -187,7 +190,7 @@ func (g *gathering) transfer(id TxID, endToEnd string) (*Transaction, error) {
 // record about the payout. A payout that the merchant has never seen is either still held
 // or was refused. The record at seq does not tell which, because an end-to-end row may lead
 // to the older record; but only a hold that still exists has a due row.
-func (g *gathering) state(id TxID, seq uint64) (*Transaction, error) {
+func (g *gathering) state(id pix.TxID, seq uint64) (*Transaction, error) {
 	if t, err := g.shown(id.Short()); err != nil || t != nil && t.ID == id {
 		return t, err
 	}
@@ -198,7 +201,7 @@ func (g *gathering) state(id TxID, seq uint64) (*Transaction, error) {
 	if t == nil || t.ID != id {
 		return nil, fmt.Errorf("record %d of %v is not about %v", seq, g.account.ID, id)
 	}
-	if t.Status != StatusHeld {
+	if t.Status != pix.StatusHeld {
 		return t, nil
 	}
 	_, stands, err := g.Row(t.dueKey(g.account.ID))
@@ -206,13 +209,13 @@ func (g *gathering) state(id TxID, seq uint64) (*Transaction, error) {
 		return t, err
 	}
 	refused := *t
-	refused.Status = StatusRefused
+	refused.Status = pix.StatusRefused
 	return &refused, nil
 }
 
 // State reads the newest state of one of an account's payouts; seq is the sequence of any
 // record about the payout.
-func State(r Reader, a *Account, id TxID, seq uint64) (*Transaction, error) {
+func State(r Reader, a *Account, id pix.TxID, seq uint64) (*Transaction, error) {
 	g := gathering{Reader: r, account: a}
 	return g.state(id, seq)
 }

@@ -1,17 +1,22 @@
 package ledger
 
+import (
+	"pixd/actors/layout"
+	"pixd/actors/pix"
+)
+
 // ReceivePayment credits a payment of a customer to one of the account's keys. No rule
 // refuses a received payment; it fails only where the balance would overflow.
 type ReceivePayment struct {
 	EndToEnd      string
-	Amount        Amount
+	Amount        pix.Amount
 	Key           string // the account's own key that the customer paid to
 	TxID          string // the txid in the payment message; may be the transaction_id of a charge
 	PayerName     string
 	PayerDocument string // the payer's CPF or CNPJ, as the scheme sent it
 	PayerISPB     string
 	Description   string
-	PaidAt        Millis // when the scheme took the payment; 0: it did not say
+	PaidAt        pix.Millis // when the scheme took the payment; 0: it did not say
 }
 
 // arrival is a received payment with what the decision about it needs.
@@ -38,19 +43,19 @@ func (c *arrival) decide(d *draft) Decision {
 	if c.first != nil {
 		return d.unchanged(c.first)
 	}
-	t := Transaction{ID: d.stamp.ID, Kind: TxReceipt, Amount: c.Amount, Description: c.Description}
-	events := []EventKind{EventReceived, EventCompleted}
-	if o := c.open; o != nil && o.Kind == TxCharge && o.Status == StatusActive && o.Amount == c.Amount {
+	t := Transaction{ID: d.stamp.ID, Kind: pix.TxReceipt, Amount: c.Amount, Description: c.Description}
+	events := []pix.EventKind{pix.EventReceived, pix.EventCompleted}
+	if o := c.open; o != nil && o.Kind == pix.TxCharge && o.Status == pix.StatusActive && o.Amount == c.Amount {
 		t = *o
-		events = []EventKind{EventReceived, EventChargePaid, EventCompleted}
+		events = []pix.EventKind{pix.EventReceived, pix.EventChargePaid, pix.EventCompleted}
 	} else {
 		d.show(&t)
 		t.Receipt.Key = c.Key
 	}
 	t.EndToEnd = c.EndToEnd
-	t.Counterparty = Party{Name: c.PayerName, Document: c.PayerDocument, ISPB: c.PayerISPB}
+	t.Counterparty = pix.Party{Name: c.PayerName, Document: c.PayerDocument, ISPB: c.PayerISPB}
 	t.Fee = min(d.account.Settings.CashInFee.Of(c.Amount), c.Amount)
-	d.book(&t, StatusCompleted)
+	d.book(&t, pix.StatusCompleted)
 	if c.PaidAt > 0 && c.PaidAt <= t.BookedAt-day {
 		t.PaidAt = c.PaidAt
 	}
@@ -58,4 +63,13 @@ func (c *arrival) decide(d *draft) Decision {
 		return refuseWith(r)
 	}
 	return d.done(&t)
+}
+
+// originalOf returns the part of a transaction that its refunds repeat; nil where the
+// transaction is no received payment.
+func originalOf(t *Transaction) *layout.Original {
+	if t == nil || t.Status != pix.StatusCompleted || t.Kind != pix.TxCharge && t.Kind != pix.TxReceipt {
+		return nil
+	}
+	return &layout.Original{ID: t.ID, EndToEnd: t.EndToEnd, Amount: t.Amount, Counterparty: t.Counterparty}
 }

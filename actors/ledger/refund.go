@@ -3,6 +3,9 @@ package ledger
 import (
 	"crypto/sha256"
 	"slices"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // DefaultReturnCode is the return code of a refund whose request names none: agreement
@@ -18,10 +21,10 @@ const DefaultRefundDescription = "Devolução PIX"
 // RequestRefund holds the amount of a refund, which gives a received payment back to its
 // payer, in full or in part.
 type RequestRefund struct {
-	Original    string // id, transaction_id or end-to-end id of the received payment
-	Amount      Amount // base units; 0: the full amount of the payment
-	Reason      string // the return code, at most 64 characters; it is sent as it is
-	Description string // at most 140 characters
+	Original    string     // id, transaction_id or end-to-end id of the received payment
+	Amount      pix.Amount // base units; 0: the full amount of the payment
+	Reason      string     // the return code, at most 64 characters; it is sent as it is
+	Description string     // at most 140 characters
 	Claim       *Claim
 }
 
@@ -29,7 +32,7 @@ type RequestRefund struct {
 // and the cases that hold money of it.
 type refundFacts struct {
 	RequestRefund
-	original *Original // the received payment to refund; nil: the account received no such payment
+	original *layout.Original // the received payment to refund; nil: the account received no such payment
 }
 
 func (c RequestRefund) traits() Traits { return Traits{Claim: c.Claim, AwaitsScheme: true} }
@@ -49,22 +52,22 @@ func (c RequestRefund) gather(g *gathering) (decider, error) {
 
 // named finds a received payment by its id, transaction_id or end-to-end id; nil where there
 // is none.
-func (g *gathering) named(name string) (*Original, error) {
-	if id, ok := ParseTxID(name); ok {
+func (g *gathering) named(name string) (*layout.Original, error) {
+	if id, ok := pix.ParseTxID(name); ok {
 		t, err := g.shown(id.Short())
 		if t != nil && t.ID != id {
 			t = nil
 		}
 		return originalOf(t), err
 	}
-	if short, ok := ParsePublic(name); ok {
+	if short, ok := pix.ParsePublic(name); ok {
 		t, err := g.shown(short)
 		if t != nil && t.Public() != name {
 			t = nil
 		}
 		return originalOf(t), err
 	}
-	if !ValidEndToEnd(name) {
+	if !pix.ValidEndToEnd(name) {
 		return nil, nil
 	}
 	row, _, err := g.receivedRow(name)
@@ -73,15 +76,15 @@ func (g *gathering) named(name string) (*Original, error) {
 
 // sums reads the refund sums of a received payment; all are zero where nothing of it was
 // refunded or held yet.
-func (g *gathering) sums(original TxID, amount Amount) (RefundSums, error) {
+func (g *gathering) sums(original pix.TxID, amount pix.Amount) (layout.RefundSums, error) {
 	if s := g.RecentSums(original); s != nil {
 		return *s, nil
 	}
-	row, ok, err := g.Row(RefundSumsKey(g.account.ID, original))
+	row, ok, err := g.Row(layout.RefundSumsKey(g.account.ID, original))
 	if err != nil || !ok {
-		return RefundSums{Original: original, Amount: amount}, err
+		return layout.RefundSums{Original: original, Amount: amount}, err
 	}
-	return DecodeRefundSums(original, row)
+	return layout.DecodeRefundSums(original, row)
 }
 
 // decide holds the amount of a refund in one step with the checks. The caller has
@@ -104,9 +107,9 @@ func (c *refundFacts) decide(d *draft) Decision {
 	if amount > min(d.totals.free(), d.stamp.Durable.free())+counted {
 		return refuseWith(refuse(RefuseSafeBalance, "insufficient balance"))
 	}
-	suffix := base62Of(sha256.Sum256(d.stamp.ID[:]))
+	suffix := pix.Base62(sha256.Sum256(d.stamp.ID[:]))
 	if c.Claim != nil {
-		suffix = refundSuffix(d.stamp.Terms.Secret, d.account.ID, c.original.ID[:], c.Claim.Scope[:])
+		suffix = pix.RefundSuffix(d.stamp.Terms.Secret, d.account.ID, c.original.ID[:], c.Claim.Scope[:])
 	}
 	t := d.refundOf(d.stamp.ID, suffix, c.original, amount)
 	t.Description, t.Refund.Code, t.Transfer.Claim, t.Refund.Counts = c.Description, c.Reason, c.Claim, counts
@@ -122,7 +125,7 @@ func (c *refundFacts) decide(d *draft) Decision {
 // countTowards returns what of the merchant's refund counts towards cases of the payment that
 // hold money although their refunds have failed for good, the oldest first, and the sum of it. A
 // case whose failed refund may still settle, or that waits since a restore, keeps its hold.
-func (d *draft) countTowards(amount Amount) (counts []CaseShare, counted Amount) {
+func (d *draft) countTowards(amount pix.Amount) (counts []CaseShare, counted pix.Amount) {
 	for _, k := range d.facts.Rivals {
 		waits := d.mayStillSettle(k) || k.AwaitsOperator(&d.stamp.Terms)
 		if part := min(k.Held, amount-counted); part > 0 && k.Stopped && !waits {
@@ -145,13 +148,13 @@ func (d *draft) countShare(share CaseShare) {
 
 // refundOf makes the transaction of a refund of the received payment o. The suffix is the end
 // of its id at the scheme.
-func (d *draft) refundOf(id TxID, suffix string, o *Original, amount Amount) Transaction {
+func (d *draft) refundOf(id pix.TxID, suffix string, o *layout.Original, amount pix.Amount) Transaction {
 	return Transaction{
-		ID: id, Kind: TxRefund, Status: StatusHeld, Amount: amount, Description: DefaultRefundDescription,
-		EndToEnd:     ReturnID(d.stamp.Terms.OwnISPB, d.stamp.Clock, suffix),
+		ID: id, Kind: pix.TxRefund, Status: pix.StatusHeld, Amount: amount, Description: DefaultRefundDescription,
+		EndToEnd:     pix.ReturnID(d.stamp.Terms.OwnISPB, d.stamp.Clock, suffix),
 		Counterparty: o.Counterparty,
 		Refund:       RefundPart{Original: o.ID, OriginalEndToEnd: o.EndToEnd, OriginalAmount: o.Amount},
-		Transfer:     TransferPart{DueAt: d.stamp.Clock + d.stamp.Terms.OrphanAfter, DueKind: DueTransfer},
+		Transfer:     TransferPart{DueAt: d.stamp.Clock + d.stamp.Terms.OrphanAfter, DueKind: layout.DueTransfer},
 	}
 }
 
@@ -165,7 +168,7 @@ func (d *draft) holdRefund(t *Transaction, c *Claim) {
 
 // sumsOf returns the refund sums of a received payment as they are after the decision's
 // records so far.
-func (d *draft) sumsOf(original TxID) RefundSums {
+func (d *draft) sumsOf(original pix.TxID) layout.RefundSums {
 	if s, changed := d.sums[original]; changed {
 		return s
 	}

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // mayBeBack tells whether the money of a refund in flight may have gone back by another refund. So
@@ -37,11 +40,11 @@ func (g *gathering) mayBeBack(t *Transaction) (bool, error) {
 // beside sums up what other refunds in flight count towards each case of the facts towards which a
 // refund counts; nil where each case has room for all that is in flight of the payment, as it has but
 // for a refund that settled late.
-func (g *gathering) beside(t *Transaction, sums *RefundSums, cases []*Case) ([]Amount, error) {
+func (g *gathering) beside(t *Transaction, sums *layout.RefundSums, cases []*Case) ([]pix.Amount, error) {
 	if !slices.ContainsFunc(cases, func(k *Case) bool { return sums.InFlight > k.room() }) {
 		return nil, nil
 	}
-	all := make([]Amount, len(cases))
+	all := make([]pix.Amount, len(cases))
 	err := g.onTheirWay(sums, func(other *Transaction) {
 		if other.ID == t.ID {
 			return
@@ -59,10 +62,10 @@ func (g *gathering) beside(t *Transaction, sums *RefundSums, cases []*Case) ([]A
 // memory, and those that the scheme has or may have are among the account's open rows. To one that the
 // scheme may not have, and that no child carries since a restart or since the scheme was not heard, only
 // its due row leads, among those of all accounts.
-func (g *gathering) onTheirWay(sums *RefundSums, visit func(*Transaction)) error {
-	left, seen := sums.InFlight, map[TxID]bool{}
+func (g *gathering) onTheirWay(sums *layout.RefundSums, visit func(*Transaction)) error {
+	left, seen := sums.InFlight, map[pix.TxID]bool{}
 	take := func(t *Transaction) bool {
-		if t != nil && t.Kind == TxRefund && t.Refund.Original == sums.Original && t.Status.InFlight() && !seen[t.ID] {
+		if t != nil && t.Kind == pix.TxRefund && t.Refund.Original == sums.Original && t.Status.InFlight() && !seen[t.ID] {
 			seen[t.ID] = true
 			left -= t.Amount
 			visit(t)
@@ -73,9 +76,9 @@ func (g *gathering) onTheirWay(sums *RefundSums, visit func(*Transaction)) error
 	if left <= 0 {
 		return nil
 	}
-	lo, hi := OpenOf(g.account.ID)
+	lo, hi := layout.OpenOf(g.account.ID)
 	err := g.Own(lo, hi, func(k, _ []byte) (bool, error) {
-		_, id, err := DecodeOpenKey(k)
+		_, id, err := layout.DecodeOpenKey(k)
 		if err != nil {
 			return false, err
 		}
@@ -85,13 +88,13 @@ func (g *gathering) onTheirWay(sums *RefundSums, visit func(*Transaction)) error
 	if err != nil || left <= 0 {
 		return err
 	}
-	lo, hi = DueRange(DueTransfer, 0, math.MaxInt64)
+	lo, hi = layout.DueRange(layout.DueTransfer, 0, math.MaxInt64)
 	return g.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		d, err := DecodeDue(k, v)
+		d, err := layout.DecodeDue(k, v)
 		if err != nil || d.Account != g.account.ID {
 			return err == nil, err
 		}
-		t, err := g.state(TxID(d.ID), d.Seq)
+		t, err := g.state(pix.TxID(d.ID), d.Seq)
 		return err == nil && take(t), err
 	})
 }
@@ -115,8 +118,8 @@ func (g *gathering) counted(t *Transaction) (all []*Case, err error) {
 // or more goes back than was received: the books follow the scheme.
 func (d *draft) settleRefundLate(t Transaction) (Transaction, *Refusal) {
 	sums := d.countBack(&t, CaseRefunded)
-	t.Status, t.ReasonCode, t.Transfer.LateAt = StatusSettled, "", d.stamp.Time
-	if r := d.add(RefundSettledLate, Body{Tx: &t, Sums: sums, Events: []EventKind{EventRefundCompleted}}); r != nil {
+	t.Status, t.ReasonCode, t.Transfer.LateAt = pix.StatusSettled, "", d.stamp.Time
+	if r := d.add(RefundSettledLate, Body{Tx: &t, Sums: sums, Events: []pix.EventKind{pix.EventRefundCompleted}}); r != nil {
 		return t, r
 	}
 	d.alert(AlertLate, &t, "a refund settled after it had failed: its amount is debited")
@@ -126,7 +129,7 @@ func (d *draft) settleRefundLate(t Transaction) (Transaction, *Refusal) {
 // countBack counts a refund that no hold was made for. What cases hold of the payment becomes
 // smaller, so that no more of it is refunded: first what the refund counts towards, then the
 // newest case's. kind is that of the record about the former. It returns the refund sums.
-func (d *draft) countBack(t *Transaction, kind RecordKind) *RefundSums {
+func (d *draft) countBack(t *Transaction, kind RecordKind) *layout.RefundSums {
 	sums := d.sumsOf(t.Refund.Original)
 	for i, share := range t.Shares() {
 		k := d.newest(d.facts.Counted[i])
@@ -150,7 +153,7 @@ func (d *draft) countBack(t *Transaction, kind RecordKind) *RefundSums {
 
 // shrink takes at most part off what a case holds. A decided case that holds and lacks nothing
 // any more waits for nothing.
-func (d *draft) shrink(kind RecordKind, k *Case, sums *RefundSums, part Amount) {
+func (d *draft) shrink(kind RecordKind, k *Case, sums *layout.RefundSums, part pix.Amount) {
 	part = min(part, k.Held)
 	k.Held -= part
 	sums.Held -= part

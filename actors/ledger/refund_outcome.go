@@ -1,5 +1,9 @@
 package ledger
 
+import (
+	"pixd/actors/pix"
+)
+
 // refundOutcome reads what the outcome of a refund changes: the refund sums and the special-return
 // cases towards which it counts; where the refund settles although it had failed, also the
 // other cases of its payment.
@@ -66,11 +70,11 @@ func (c *outcome) ofRefund(d *draft) Decision {
 	case c.Result == TransferIsVoided:
 		t.Transfer.Unsure = true
 		t = d.failRefund(d.shown(t), ReasonNotResent)
-	case c.Result == TransferIsRefused && t.Status == StatusHeld && t.Refund.Case != nil && c.Refusal.ForNow():
+	case c.Result == TransferIsRefused && t.Status == pix.StatusHeld && t.Refund.Case != nil && c.Refusal.ForNow():
 		t = d.acceptForNow(t)
 	case c.Result == TransferIsRefused:
 		// Of a refund that was still held it is certain that the scheme has no earlier submit.
-		t.Transfer.Unsure = t.Status == StatusAccepted && (c.Doubt || !d.onlyLimited(&t))
+		t.Transfer.Unsure = t.Status == pix.StatusAccepted && (c.Doubt || !d.onlyLimited(&t))
 		t = d.failRefund(d.shown(t), c.Refusal.String())
 	default:
 		panic("ledger: a refund cannot have this result")
@@ -92,7 +96,7 @@ func (d *draft) onlyLimited(t *Transaction) bool {
 // asked; until it says more the refund stays as it is.
 func (d *draft) refundInDoubt(t Transaction) Decision {
 	switch {
-	case t.Status == StatusHeld:
+	case t.Status == pix.StatusHeld:
 		t = *d.accept(t, true)
 	case !t.Transfer.Doubt:
 		t.Transfer.Doubt = true
@@ -107,7 +111,7 @@ func (d *draft) refundInDoubt(t Transaction) Decision {
 // again under the same ids.
 func (d *draft) acceptForNow(t Transaction) Transaction {
 	claim := t.Transfer.Claim
-	t.Status, t.Transfer.Claim, t.Transfer.Limited = StatusAccepted, nil, true
+	t.Status, t.Transfer.Claim, t.Transfer.Limited = pix.StatusAccepted, nil, true
 	d.show(&t)
 	if d.stamp.Clock != t.CreatedAt {
 		t.Transfer.AcceptedAt = d.stamp.Clock
@@ -120,12 +124,12 @@ func (d *draft) acceptForNow(t Transaction) Transaction {
 // refuses it for now. Where the scheme has reported no outcome for Terms.OrphanAfter, an alert
 // is raised once, and the scheme is asked again every Terms.OrphanAfter.
 func (d *draft) refundOpen(t Transaction, c *ResolveTransfer) Decision {
-	overdue := t.Status == StatusAccepted && !d.stamp.Doubted && d.stamp.Clock >= t.OrphanAt(d.stamp.Reading, &d.stamp.Terms) &&
+	overdue := t.Status == pix.StatusAccepted && !d.stamp.Doubted && d.stamp.Clock >= t.OrphanAt(d.stamp.Reading, &d.stamp.Terms) &&
 		(!t.Transfer.Overdue || d.stamp.Clock >= t.askAt(d.stamp.Reading, &d.stamp.Terms))
 	known := c.Result == TransferIsAccepted && !c.Doubt // the scheme has the refund
 	limited := t.Transfer.Limited && !t.Transfer.Doubt && !known
 	switch {
-	case t.Status == StatusHeld && c.Result == TransferIsAccepted:
+	case t.Status == pix.StatusHeld && c.Result == TransferIsAccepted:
 		t = *d.accept(t, c.Doubt)
 	case limited && c.Doubt:
 		return d.refundInDoubt(t)
@@ -166,8 +170,8 @@ func (d *draft) settleRefund(t Transaction) Transaction {
 	sums.InFlight -= t.Amount
 	sums.Settled += t.Amount
 	t.Refund.Refunded, t.Transfer.Doubt = sums.Settled, false
-	d.book(&t, StatusSettled)
-	d.mustAdd(RefundSettled, Body{Tx: &t, Sums: &sums, Events: []EventKind{EventRefundCompleted}})
+	d.book(&t, pix.StatusSettled)
+	d.mustAdd(RefundSettled, Body{Tx: &t, Sums: &sums, Events: []pix.EventKind{pix.EventRefundCompleted}})
 	for i, share := range t.Shares() {
 		k := d.newest(d.facts.Counted[i])
 		k.Refunded += share.Amount
@@ -194,10 +198,10 @@ func (d *draft) failRefund(t Transaction, reason string) Transaction {
 	t.Transfer.Unsure = t.Transfer.Unsure || reason == reasonTooOld && t.Transfer.Doubt
 	sums.InFlight -= t.Amount
 	t.ReasonCode, t.Transfer.Doubt, t.Transfer.Limited = reason, false, false
-	d.book(&t, StatusFailed)
-	d.mustAdd(RefundFailed, Body{Tx: &t, Sums: &sums, Events: []EventKind{EventRefundFailed}})
+	d.book(&t, pix.StatusFailed)
+	d.mustAdd(RefundFailed, Body{Tx: &t, Sums: &sums, Events: []pix.EventKind{pix.EventRefundFailed}})
 	for i, share := range t.Shares() {
-		k, beside := d.newest(d.facts.Counted[i]), Amount(0)
+		k, beside := d.newest(d.facts.Counted[i]), pix.Amount(0)
 		if d.facts.Beside != nil {
 			beside = d.facts.Beside[i]
 		}
@@ -212,7 +216,7 @@ func (d *draft) failRefund(t Transaction, reason string) Transaction {
 }
 
 // giveBack lets a case hold again what was to be refunded.
-func (d *draft) giveBack(k *Case, part Amount, t *Transaction) {
+func (d *draft) giveBack(k *Case, part pix.Amount, t *Transaction) {
 	sums := d.sumsOf(k.Original)
 	back := min(part, sums.Left())
 	sums.Held += back
@@ -228,7 +232,7 @@ func (d *draft) giveBack(k *Case, part Amount, t *Transaction) {
 // stopped says to operators that the engine makes no further refund for a case, because the refund t
 // has failed. Once the time for returns is over, it releases what the case holds. beside is on its way
 // for the case all the same, and may fail, too.
-func (d *draft) stopped(k *Case, t *Transaction, beside Amount) {
+func (d *draft) stopped(k *Case, t *Transaction, beside pix.Amount) {
 	switch {
 	case k.over(d.stamp.Reading) && !k.Awaits:
 		d.releaseUnrefunded(k)
@@ -250,10 +254,10 @@ func (d *draft) refundAfterwards(t Transaction, c *ResolveTransfer) Decision {
 			return refuseWith(r)
 		}
 		return d.done(&late)
-	case settled && t.Status != StatusSettled:
+	case settled && t.Status != pix.StatusSettled:
 		d.contradicts(&t, "the scheme says that it settled")
 	case c.Result == TransferIsRejected && c.Reason == ReasonDuplicate: // of a submit after the one that counts
-	case c.Result == TransferIsRejected && t.Status == StatusSettled:
+	case c.Result == TransferIsRejected && t.Status == pix.StatusSettled:
 		d.contradicts(&t, "the scheme says that it was rejected: "+printable(c.Reason))
 	}
 	return d.unchanged(&t)

@@ -1,5 +1,9 @@
 package ledger
 
+import (
+	"pixd/actors/pix"
+)
+
 // RefusalCode is the reason why a command was not carried out. The list is in the order of
 // the checks; a new code goes to the end of its group. docs/refusals.md has a row for each
 // code, and a test checks that.
@@ -70,10 +74,10 @@ const (
 
 // refusalRow has the properties of one refusal code.
 type refusalRow struct {
-	name    string // name in messages, and the reason code of a payout that failed because of this refusal
-	outside bool   // the refusal comes from the directory or the provider, not from the engine
-	limit   Bucket // the directory limit that caused the refusal; 0: no limit
-	forNow  bool   // the refusal says nothing about the payment itself: the same may be carried out later
+	name    string     // name in messages, and the reason code of a payout that failed because of this refusal
+	outside bool       // the refusal comes from the directory or the provider, not from the engine
+	limit   pix.Bucket // the directory limit that caused the refusal; 0: no limit
+	forNow  bool       // the refusal says nothing about the payment itself: the same may be carried out later
 }
 
 // refusals has an entry for each code, in the order of the codes. httpapi/errors.go says
@@ -98,8 +102,8 @@ var refusals = [...]refusalRow{
 	RefuseKeyNotFound:    {name: "dict_key_not_found", outside: true},
 	RefuseKeyBlocked:     {name: "dict_key_blocked", outside: true},
 	RefuseLookupFailed:   {name: "dict_lookup_failed", outside: true, forNow: true},
-	RefuseRateLimited:    {name: "dict_rate_limited", outside: true, limit: BucketClient, forNow: true},
-	RefuseBucket:         {name: "dict_bucket_exhausted", outside: true, limit: BucketShared, forNow: true},
+	RefuseRateLimited:    {name: "dict_rate_limited", outside: true, limit: pix.BucketClient, forNow: true},
+	RefuseBucket:         {name: "dict_bucket_exhausted", outside: true, limit: pix.BucketShared, forNow: true},
 	RefuseProvider:       {name: "provider_rejected", outside: true},
 	RefuseProviderSchema: {name: "provider_schema_error", outside: true},
 	RefuseProviderOther:  {name: "provider_unknown_error", outside: true, forNow: true},
@@ -153,7 +157,7 @@ func Refusals() []RefusalCode {
 func (c RefusalCode) String() string { return refusals[c].name }
 
 // Limit returns the directory limit that caused the refusal; 0 where no limit did.
-func (c RefusalCode) Limit() Bucket { return refusals[c].limit }
+func (c RefusalCode) Limit() pix.Bucket { return refusals[c].limit }
 
 // ForNow tells whether the refusal says nothing about the payment itself: a limit was met, or
 // the directory or the provider could not answer. The same may be carried out later.
@@ -174,9 +178,9 @@ func ParseRefusal(name string) (RefusalCode, bool) {
 // except with AfterHold: then the hold was journaled and is released again.
 type Refusal struct {
 	Code    RefusalCode
-	Field   string // name of the request field that is wrong; empty: no single field
-	Message string // explanation in English
-	Ceiling Amount // the account's limit per payout; set with RefuseCeiling
+	Field   string     // name of the request field that is wrong; empty: no single field
+	Message string     // explanation in English
+	Ceiling pix.Amount // the account's limit per payout; set with RefuseCeiling
 	// AfterHold says that the refusal came after the money was held: from the directory,
 	// from the provider, or because of the account's rule about the owner of the key.
 	AfterHold bool

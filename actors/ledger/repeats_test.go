@@ -3,9 +3,12 @@ package ledger
 import (
 	"errors"
 	"testing"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
-func open(t *testing.T, balance Amount) *harness {
+func open(t *testing.T, balance pix.Amount) *harness {
 	h := newHarness(t)
 	s := DefaultSettings()
 	s.Name, s.Document = "Loja", "12345678901"
@@ -13,9 +16,9 @@ func open(t *testing.T, balance Amount) *harness {
 	return h
 }
 
-func emailKey(t *testing.T, raw string) Key {
+func emailKey(t *testing.T, raw string) pix.Key {
 	t.Helper()
-	k, ok := ParseKey(KeyEmail, raw)
+	k, ok := pix.ParseKey(pix.KeyEmail, raw)
 	if !ok {
 		t.Fatal(raw)
 	}
@@ -82,18 +85,18 @@ func TestDuplicateOf(t *testing.T) {
 // TestExpiresInTime checks that a payout pending approval fails at its time limit, and not
 // before the limit even if the command Attend comes earlier.
 func TestExpiresInTime(t *testing.T) {
-	threshold := Amount(1)
+	threshold := pix.Amount(1)
 	s := DefaultSettings()
 	s.Name, s.Document, s.ApprovalThreshold = "Loja", "12345678901", &threshold
 	h := newHarness(t)
 	h.open(s, 1_000_000)
 	id := h.step(RequestPayout{Amount: 100, Key: emailKey(t, "a@example.com")}).Tx.ID
 	h.now += h.terms.ApprovalTTL - 1
-	if d := h.step(Attend{ID: EntityID(id)}); len(d.Records) != 0 || d.Attended.Again != h.now+1 {
+	if d := h.step(Attend{ID: layout.EntityID(id)}); len(d.Records) != 0 || d.Attended.Again != h.now+1 {
 		t.Errorf("a millisecond too early: %+v", d)
 	}
 	h.now++
-	if d := h.step(Attend{ID: EntityID(id)}); len(d.Records) != 1 {
+	if d := h.step(Attend{ID: layout.EntityID(id)}); len(d.Records) != 1 {
 		t.Error("never")
 	}
 }
@@ -105,26 +108,26 @@ func TestAttended(t *testing.T) {
 	h := open(t, 1_000)
 	id := h.step(RequestPayout{Amount: 1, Key: emailKey(t, "a@example.com")}).Launch[0].Tx.ID
 	seq := h.account.Seq
-	if d := h.step(Attend{ID: EntityID(id), Seq: seq}); len(d.Launch) != 0 || d.Attended.Again != h.now+carriedAgain || !d.Attended.Skipped {
+	if d := h.step(Attend{ID: layout.EntityID(id), Seq: seq}); len(d.Launch) != 0 || d.Attended.Again != h.now+carriedAgain || !d.Attended.Skipped {
 		t.Errorf("a child carries it: %+v", d)
 	}
 	h.restart()
-	if d := h.step(Attend{ID: EntityID(id), Seq: seq}); len(d.Launch) != 1 || d.Launch[0].Goal != GoalResume {
+	if d := h.step(Attend{ID: layout.EntityID(id), Seq: seq}); len(d.Launch) != 1 || d.Launch[0].Goal != GoalResume {
 		t.Errorf("its child is lost: %+v", d)
 	}
 	h.step(ResolveTransfer{ID: id, EndToEnd: h.records[seq-1].Tx.EndToEnd, Result: TransferIsSettled})
-	if d := h.step(Attend{ID: EntityID(id)}); len(d.Launch)+len(d.Records) != 0 || *d.Attended != (Attended{Skipped: true}) {
+	if d := h.step(Attend{ID: layout.EntityID(id)}); len(d.Launch)+len(d.Records) != 0 || *d.Attended != (Attended{Skipped: true}) {
 		t.Errorf("it has ended: %+v", d)
 	}
-	if d := h.step(Attend{ID: EntityID(id), Retry: true}); !d.Attended.Skipped {
+	if d := h.step(Attend{ID: layout.EntityID(id), Retry: true}); !d.Attended.Skipped {
 		t.Errorf("it is in no queue: %+v", d)
 	}
-	for _, c := range []Command{Attend{ID: EntityID{9}}, ResolveTransfer{ID: TxID{9}}, ReceiveReturn{ID: TxID{9}}} {
+	for _, c := range []Command{Attend{ID: layout.EntityID{9}}, ResolveTransfer{ID: pix.TxID{9}}, ReceiveReturn{ID: pix.TxID{9}}} {
 		if _, err := h.try(c, false); !errors.Is(err, ErrUnknownTransfer) {
 			t.Errorf("%T of a payout that is none: %v", c, err)
 		}
 	}
-	if _, err := h.try(Attend{ID: EntityID{9}, Seq: 1}, false); err == nil {
+	if _, err := h.try(Attend{ID: layout.EntityID{9}, Seq: 1}, false); err == nil {
 		t.Error("a record that is about no payout")
 	}
 }
@@ -134,21 +137,21 @@ func TestAttended(t *testing.T) {
 func TestOldIDStaysFound(t *testing.T) {
 	h := newHarness(t)
 	s := DefaultSettings()
-	threshold := Amount(500)
+	threshold := pix.Amount(500)
 	s.ApprovalThreshold = &threshold
 	h.open(s, 50_000)
-	request := RequestPayout{Amount: 500, Key: Key{Type: KeyEmail, Value: "a@pix.test"}}
+	request := RequestPayout{Amount: 500, Key: pix.Key{Type: pix.KeyEmail, Value: "a@pix.test"}}
 	waits := h.step(request).Tx
 	h.now += 13 * hour
 	other := h.step(request).Tx
 	if other.EndToEnd == waits.EndToEnd {
 		t.Fatalf("both have %s", waits.EndToEnd)
 	}
-	b, there := h.rows[string(EndToEndKey(waits.EndToEnd))]
+	b, there := h.rows[string(layout.EndToEndKey(waits.EndToEnd))]
 	if !there {
 		t.Fatalf("%s is not found", waits.EndToEnd)
 	}
-	if row, err := DecodeEndToEndRow(b); err != nil || row.Account != testAccount || row.ID != waits.ID {
+	if row, err := layout.DecodeEndToEndRow(b); err != nil || row.Account != testAccount || row.ID != waits.ID {
 		t.Errorf("%+v %v", row, err)
 	}
 }

@@ -1,195 +1,27 @@
 package ledger
 
 import (
-	"bytes"
-	"reflect"
-	"strings"
 	"testing"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
-
-// TestRowKeys checks that each row key decodes to the values it was made of, lies in the
-// ranges by which its kind of row is scanned, has a name, and is not taken for a key of
-// another kind.
-func TestRowKeys(t *testing.T) {
-	const a = AccountID(7)
-	id := TxID{1, 2, 3}
-	within := func(k []byte, lo, hi []byte) bool { return bytes.Compare(lo, k) <= 0 && bytes.Compare(k, hi) < 0 }
-	for _, account := range []AccountID{1, a, ^AccountID(0)} {
-		k := OpenKey(account, id)
-		if lo, hi := OpenOf(account); !within(k, lo, hi) {
-			t.Errorf("%x is not among its account's", k)
-		}
-		if lo, hi := OpenRange(); !within(k, lo, hi) || !IsOpenKey(k) {
-			t.Errorf("%x is not among the open", k)
-		}
-		if got, tx, err := DecodeOpenKey(k); got != account || tx != id || err != nil {
-			t.Errorf("%x is read as %v %v %v", k, got, tx, err)
-		}
-		k = ItemKey(account, 1<<63)
-		if lo, hi := ItemsOf(account); !within(k, lo, hi) || !IsItemKey(k) || ItemOwner(k) != account {
-			t.Errorf("%x is not among its account's items", k)
-		}
-		if lo, hi := ItemsOf(0); !within(k, lo, hi) {
-			t.Errorf("%x is not among all items", k)
-		}
-		if owner, ok := HeadOwner(HeadKey(account)); !ok || owner != account {
-			t.Errorf("head of %v: %v %v", account, owner, ok)
-		}
-		lo, hi := ReceivedRange(storyID("x"))
-		if got, err := DecodeReceivedKey(ReceivedKey(storyID("x"), account)); got != account || err != nil || !within(ReceivedKey(storyID("x"), account), lo, hi) {
-			t.Errorf("received by %v: %v %v", account, got, err)
-		}
-	}
-	if lo, hi := OpenOf(6); within(OpenKey(a, TxID{}), lo, hi) {
-		t.Error("an account's open rows are another's")
-	}
-	for k, absent := range map[string]bool{
-		string(EndToEndKey(storyID("x"))): true, string(SuffixKey("suffix")): true, string(RefundSumsKey(a, id)): true,
-		string(ReceivedKey(storyID("x"), a)): false, string(OpenKey(a, id)): false,
-	} {
-		in := false
-		for _, r := range MostlyAbsentRanges() {
-			in = in || within([]byte(k), r[0], r[1])
-		}
-		if in != absent || MostlyAbsent([]byte(k)) != absent {
-			t.Errorf("%x is among the keys that are mostly absent: %v, in a range: %v", k, MostlyAbsent([]byte(k)), in)
-		}
-	}
-	if _, ok := HeadOwner(OpenKey(a, id)); ok || IsOpenKey(HeadKey(a)) || IsItemKey(OpenKey(a, id)) || IsIdempotency(HeadKey(a)) {
-		t.Error("a key of another kind is taken")
-	}
-	if !IsIdempotency(IdempotencyKey(1, a, [16]byte{})) || RowName(HeadKey(a)) != "head" || RowName(nil) != "" || RowName([]byte("Z")) != "" {
-		t.Error("names")
-	}
-	for k, fact := range map[string]bool{
-		string(OpenKey(a, id)): true, string(HeadKey(a)): false, string(StatementKey(a, 1)): false, string(ExternalKey(a, "x", 1)): false,
-		string(QueueKey(BucketClient.Queue(a), id)): false, string(QueueKey(BucketShared.Queue(a), id)): false, string(ItemKey(a, 1)): true,
-	} {
-		if IsFact([]byte(k)) != fact {
-			t.Errorf("%x is a fact: %v", k, !fact)
-		}
-	}
-}
-
-// TestDayRanges checks that a day's claims sort after the claims of earlier days.
-func TestDayRanges(t *testing.T) {
-	k := IdempotencyKey(9, 7, [16]byte{1})
-	for bucket, before := range map[uint16]bool{8: false, 9: false, 10: true} {
-		lo, hi := IdempotencyBefore(bucket)
-		if got := bytes.Compare(lo, k) <= 0 && bytes.Compare(k, hi) < 0; got != before {
-			t.Errorf("before day %d: %v", bucket, got)
-		}
-		lo, hi = IdempotencyFrom(bucket)
-		if got := bytes.Compare(lo, k) <= 0 && bytes.Compare(k, hi) < 0; got == before {
-			t.Errorf("from day %d on: %v", bucket, got)
-		}
-	}
-	if d, err := DecodeIdempotencyDay(k); d != 9 || err != nil {
-		t.Error(d, err)
-	}
-}
-
-// TestDueRows checks that due rows sort by kind and then by due time, and decode to the
-// values they were made of.
-func TestDueRows(t *testing.T) {
-	id := TxID{5}
-	seen := map[bool]int{}
-	for _, kind := range DueKinds() {
-		seen[kind.Need() == NeedsScheme]++
-		k := DueKey(kind, 50, 7, EntityID(id))
-		d, err := DecodeDue(k, seqRow(12))
-		if want := (Due{Kind: kind, At: 50, Account: 7, ID: EntityID(id), Seq: 12}); d != want || err != nil {
-			t.Errorf("read as %+v, %v", d, err)
-		}
-		if after := DueKeyAfter(&d); bytes.Compare(k, after) >= 0 || bytes.Compare(after, DueKey(kind, 50, 7, EntityID{5, 1})) > 0 {
-			t.Errorf("%x comes after %x", after, k)
-		}
-		for until, in := range map[Millis]bool{50: false, 51: true} {
-			lo, hi := DueRange(kind, 0, until)
-			if got := bytes.Compare(lo, k) <= 0 && bytes.Compare(k, hi) < 0; got != in {
-				t.Errorf("%v until %d: %v", kind, until, got)
-			}
-		}
-		if lo, hi := AllDue(); bytes.Compare(k, lo) < 0 || bytes.Compare(k, hi) >= 0 {
-			t.Errorf("%x is not among all", k)
-		}
-	}
-	if seen[true] != 3 || seen[false] != 3 {
-		t.Errorf("kinds that need the scheme, and others: %v", seen)
-	}
-}
-
-// TestReceivedRows checks that received rows are decoded as they were encoded, and that a row is
-// refused that is cut at any place, continues behind its end, or has an amount that no payment
-// has.
-func TestReceivedRows(t *testing.T) {
-	o := Original{ID: TxID{3}, EndToEnd: storyID("x"), Amount: 7}
-	paid := o
-	paid.Counterparty = Party{Name: strings.Repeat("ç", 140), Document: "12345678909", ISPB: "60701190"}
-	for _, want := range []ReceivedRow{{Seq: 5}, {Seq: 5, Payment: &o}, {Seq: 5, Payment: &paid}} {
-		b := want.encode()
-		if got, err := DecodeReceivedRow(storyID("x"), b); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%+v is decoded as %+v, %v", want, got, err)
-		}
-		for n := range b {
-			if _, err := DecodeReceivedRow(storyID("x"), b[:n]); err == nil && n != returnRowBytes {
-				t.Errorf("%d bytes of %x are taken", n, b)
-			}
-		}
-		if _, err := DecodeReceivedRow(storyID("x"), append(b, 0)); err == nil {
-			t.Errorf("%x and a byte more is taken", b)
-		}
-	}
-	o.Amount = 0
-	if _, err := DecodeReceivedRow(storyID("x"), ReceivedRow{Seq: 5, Payment: &o}.encode()); err == nil {
-		t.Error("a payment of nothing is taken")
-	}
-}
-
-// TestQueueRows checks that a queue's payouts sort in the order of their requests, and
-// apart from other queues' payouts.
-func TestQueueRows(t *testing.T) {
-	for _, q := range []Queue{
-		{BucketInstitution, 0}, {BucketClient, 7}, {BucketClient, LastAccountID}, {BucketShared, 1}, {BucketShared, 7}, {BucketShared, ^AccountID(0)},
-	} {
-		k := QueueKey(q, TxID{5})
-		got, err := DecodeQueued(k, queueRow(7))
-		if want := (Queued{q, 7, TxID{5}}); got != want || err != nil {
-			t.Errorf("read as %+v, %v", got, err)
-		}
-		for after, in := range map[TxID]bool{{}: true, {4}: true, {5}: false} {
-			lo, hi := QueueOf(q, after)
-			if got := bytes.Compare(lo, k) <= 0 && bytes.Compare(k, hi) < 0; got != in {
-				t.Errorf("queue %+v behind %v: %v", q, after, got)
-			}
-		}
-		in := 0
-		for _, r := range QueueRanges() {
-			if bytes.Compare(r[0], k) <= 0 && bytes.Compare(k, r[1]) < 0 {
-				in++
-			}
-		}
-		if in != 1 {
-			t.Errorf("%x is in %d ranges of queue rows", k, in)
-		}
-	}
-}
 
 // TestRowsOfNoForm checks that decoding returns an error for bytes that no version of the
 // engine wrote.
 func TestRowsOfNoForm(t *testing.T) {
 	for name, decode := range map[string]func(b []byte) error{
-		"id":          func(b []byte) error { _, err := DecodeIDRow(b); return err },
-		"item":        func(b []byte) error { _, err := DecodeItemRow(b); return err },
-		"idempotency": func(b []byte) error { _, err := DecodeIdempotencyRow(b); return err },
-		"day":         func(b []byte) error { _, err := DecodeIdempotencyDay(b); return err },
-		"sequence":    func(b []byte) error { _, err := DecodeSeqRow(b); return err },
-		"end-to-end":  func(b []byte) error { _, err := DecodeEndToEndRow(b); return err },
-		"received":    func(b []byte) error { _, err := DecodeReceivedKey(b); return err },
-		"payment":     func(b []byte) error { _, err := DecodeReceivedRow(storyID("x"), b); return err },
-		"due":         func(b []byte) error { _, err := DecodeDue(b, seqRow(1)); return err },
-		"queue":       func(b []byte) error { _, err := DecodeQueued(b, queueRow(1)); return err },
-		"open":        func(b []byte) error { _, _, err := DecodeOpenKey(b); return err },
+		"id":          func(b []byte) error { _, err := layout.DecodeIDRow(b); return err },
+		"item":        func(b []byte) error { _, err := layout.DecodeItemRow(b); return err },
+		"idempotency": func(b []byte) error { _, err := layout.DecodeIdempotencyRow(b); return err },
+		"day":         func(b []byte) error { _, err := layout.DecodeIdempotencyDay(b); return err },
+		"sequence":    func(b []byte) error { _, err := layout.DecodeSeqRow(b); return err },
+		"end-to-end":  func(b []byte) error { _, err := layout.DecodeEndToEndRow(b); return err },
+		"received":    func(b []byte) error { _, err := layout.DecodeReceivedKey(b); return err },
+		"payment":     func(b []byte) error { _, err := layout.DecodeReceivedRow(storyID("x"), b); return err },
+		"due":         func(b []byte) error { _, err := layout.DecodeDue(b, layout.SeqRow(1)); return err },
+		"queue":       func(b []byte) error { _, err := layout.DecodeQueued(b, layout.QueueRow(1)); return err },
+		"open":        func(b []byte) error { _, _, err := layout.DecodeOpenKey(b); return err },
 		"head":        func(b []byte) error { return (&Account{}).DecodeHead(b) },
 	} {
 		for _, b := range [][]byte{nil, {1, 2, 3}} {
@@ -206,7 +38,7 @@ func TestRowsOfNoForm(t *testing.T) {
 
 // TestSettingsEqual checks that a change of any setting makes settings unequal.
 func TestSettingsEqual(t *testing.T) {
-	threshold, other, same := Amount(1), Amount(2), Amount(1)
+	threshold, other, same := pix.Amount(1), pix.Amount(2), pix.Amount(1)
 	base := func() Settings {
 		s := DefaultSettings()
 		s.ApprovalThreshold = &threshold
@@ -226,17 +58,5 @@ func TestSettingsEqual(t *testing.T) {
 	a, b := base(), base()
 	if b.ApprovalThreshold = &same; !a.Equal(&b) {
 		t.Error("the same threshold is another")
-	}
-}
-
-// TestValidCPF checks ValidCPF with valid and invalid check digits, lengths and characters.
-func TestValidCPF(t *testing.T) {
-	for cpf, want := range map[string]bool{
-		"52998224725": true, "12345678909": true, "11144477735": true, "52998224724": false, "52998224715": false, "00000000000": false,
-		"11111111111": false, "5299822472": false, "5299822472a": false, "": false,
-	} {
-		if ValidCPF(cpf) != want {
-			t.Errorf("%s: %v", cpf, !want)
-		}
 	}
 }

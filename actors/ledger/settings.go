@@ -3,29 +3,31 @@ package ledger
 import (
 	"slices"
 	"unicode/utf8"
+
+	"pixd/actors/pix"
 )
 
 // Settings are the settings of an account that an operator sets through the operator API.
 // Whether the account is active is not among them: the registry has that.
 type Settings struct {
-	Name              string   `cbor:"1,keyasint"`           // 1 to 100 characters
-	Document          string   `cbor:"2,keyasint"`           // CPF digits or CNPJ
-	City              string   `cbor:"3,keyasint,omitempty"` // 1 to 60 characters
-	CashInFee         Fee      `cbor:"4,keyasint,omitempty"`
-	CashOutFee        Fee      `cbor:"5,keyasint,omitempty"`
-	CashOutCeiling    Amount   `cbor:"6,keyasint,omitempty"` // largest payout in base units, without the fee; 0: no limit
-	ApprovalThreshold *Amount  `cbor:"7,keyasint,omitempty"` // in base units: payouts of this amount or more wait for an operator's approval; nil: no payout waits
-	BlockCNPJOut      bool     `cbor:"8,keyasint,omitempty"`
-	AuthorizedCNPJs   []string `cbor:"9,keyasint,omitempty"`
-	RepeatWindow      Millis   `cbor:"10,keyasint"` // how long after its settlement a payout makes an equal request a repeat; MinRepeatWindow to MaxRepeatWindow
+	Name              string      `cbor:"1,keyasint"`           // 1 to 100 characters
+	Document          string      `cbor:"2,keyasint"`           // CPF digits or CNPJ
+	City              string      `cbor:"3,keyasint,omitempty"` // 1 to 60 characters
+	CashInFee         Fee         `cbor:"4,keyasint,omitempty"`
+	CashOutFee        Fee         `cbor:"5,keyasint,omitempty"`
+	CashOutCeiling    pix.Amount  `cbor:"6,keyasint,omitempty"` // largest payout in base units, without the fee; 0: no limit
+	ApprovalThreshold *pix.Amount `cbor:"7,keyasint,omitempty"` // in base units: payouts of this amount or more wait for an operator's approval; nil: no payout waits
+	BlockCNPJOut      bool        `cbor:"8,keyasint,omitempty"`
+	AuthorizedCNPJs   []string    `cbor:"9,keyasint,omitempty"`
+	RepeatWindow      pix.Millis  `cbor:"10,keyasint"` // how long after its settlement a payout makes an equal request a repeat; MinRepeatWindow to MaxRepeatWindow
 }
 
 // The bounds of the repeat window: the time after a payout's settlement in which an equal
 // request counts as a repeat. The upper bound is as long as the scheme accepts an
 // end-to-end id after the minute in it (12 h).
 const (
-	MinRepeatWindow = Millis(60 * 1000)
-	MaxRepeatWindow = Millis(12 * 60 * 60 * 1000)
+	MinRepeatWindow = pix.Millis(60 * 1000)
+	MaxRepeatWindow = pix.Millis(12 * 60 * 60 * 1000)
 )
 
 // DefaultCity is the merchant city of a QR code where the operator names none.
@@ -58,7 +60,7 @@ func (s *Settings) Normalise() *Refusal {
 	case !utf8.ValidString(s.Name) || n < 1 || n > 100:
 		return refuseField(RefuseSetting, "name", "name must be 1 to 100 characters")
 	}
-	if s.Document, ok = CleanHolder(s.Document); !ok {
+	if s.Document, ok = pix.CleanHolder(s.Document); !ok {
 		return refuseField(RefuseSetting, "document", "document must be a CPF (11 digits) or a CNPJ (14 characters)")
 	}
 	if n := utf8.RuneCountInString(s.City); !utf8.ValidString(s.City) || n < 1 || n > 60 {
@@ -88,8 +90,8 @@ func (s *Settings) normaliseCNPJs() *Refusal {
 	}
 	list := make([]string, 0, len(s.AuthorizedCNPJs))
 	for _, c := range s.AuthorizedCNPJs {
-		c, _ = CleanHolder(c)
-		if !IsCNPJ(c) {
+		c, _ = pix.CleanHolder(c)
+		if !pix.IsCNPJ(c) {
 			return refuseField(RefuseSetting, "authorized_cnpjs", "authorized_cnpjs must hold CNPJs of 14 characters")
 		}
 		list = append(list, c)
@@ -144,4 +146,24 @@ func (d *draft) showHead() Decision {
 	out := d.done(nil)
 	out.ShowsHead = true
 	return out
+}
+
+// Fee is the price of one movement of money: a fixed part and a share of the amount.
+type Fee struct {
+	Fixed pix.Amount `cbor:"1,keyasint,omitempty" json:"fixed"` // base units, 0 to MaxAmount
+	BPS   int64      `cbor:"2,keyasint,omitempty" json:"bps"`   // basis points, 0 to 10 000
+}
+
+// maxBPS is 100 % in basis points.
+const maxBPS = 10_000
+
+// Of returns the fee on amount (0 to MaxAmount), rounded half up to a base unit.
+func (f Fee) Of(amount pix.Amount) pix.Amount {
+	// The product is at most 1e14 * 1e4 + 5e3, which fits into an int64.
+	return f.Fixed + (amount*pix.Amount(f.BPS)+maxBPS/2)/maxBPS
+}
+
+// valid tells whether the fee can be charged on any amount without overflow.
+func (f Fee) valid() bool {
+	return f.Fixed >= 0 && f.Fixed <= pix.MaxAmount && f.BPS >= 0 && f.BPS <= maxBPS
 }

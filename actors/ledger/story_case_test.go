@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // refund is a merchant's request of a refund. of names a payment: with by=e2e by its
@@ -39,7 +42,7 @@ func (b *bench) refund(a args) string {
 }
 
 // transactionOf returns the newest state of a transaction.
-func (b *bench) transactionOf(id TxID) *Transaction {
+func (b *bench) transactionOf(id pix.TxID) *Transaction {
 	for i := len(b.records) - 1; i >= 0; i-- {
 		if t := b.records[i].Tx; t != nil && t.ID == id {
 			return t
@@ -96,7 +99,7 @@ func (b *bench) resume(a args) string {
 			d := draft{account: b.account, stamp: Stamp{Terms: b.terms}}
 			suffix = d.partSuffix(&Case{ID: cmp.Or(b.cases[a["of"]], c.ID)}, uint64(a.amount("part")))
 		}
-		r := Returned{ID: NewTxID(b.now, [10]byte{9, byte(b.now)}), ReturnID: ReturnID(b.terms.OwnISPB, b.now, suffix), Amount: a.amount("found"), Reason: cmp.Or(a["code"], "FR01"), Open: a["open"] != ""}
+		r := Returned{ID: pix.NewTxID(b.now, [10]byte{9, byte(b.now)}), ReturnID: pix.ReturnID(b.terms.OwnISPB, b.now, suffix), Amount: a.amount("found"), Reason: cmp.Or(a["code"], "FR01"), Open: a["open"] != ""}
 		if t, ok := b.ids[a["known"]]; ok {
 			r.ID, r.ReturnID = t, b.transactionOf(t).EndToEnd
 		}
@@ -110,7 +113,7 @@ func (b *bench) resume(a args) string {
 }
 
 func (b *bench) dueCase(a args) string {
-	d := b.stepAs(Attend{Kind: DueCase, ID: EntityID(b.cases[a["id"]])}, false)
+	d := b.stepAs(Attend{Kind: layout.DueCase, ID: layout.EntityID(b.cases[a["id"]])}, false)
 	out := b.tell(d)
 	switch r := d.Attended; {
 	case r == nil:
@@ -145,7 +148,7 @@ func (b *bench) caseLine(c *Case) string {
 }
 
 // sumsLine describes refund sums.
-func sumsLine(s *RefundSums) string {
+func sumsLine(s *layout.RefundSums) string {
 	out := fmt.Sprintf(" of %d: settled %d in flight %d held %d", s.Amount, s.Settled, s.InFlight, s.Held)
 	if s.Excess != 0 {
 		out += fmt.Sprintf(" excess %d", s.Excess)

@@ -1,6 +1,11 @@
 package ledger
 
-import "fmt"
+import (
+	"fmt"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
+)
 
 func (b *bench) outcome(a args) ResolveTransfer {
 	id := b.ids[a["of"]]
@@ -16,10 +21,10 @@ func (b *bench) outcome(a args) ResolveTransfer {
 	}
 	switch a["is"] {
 	case "accepted":
-		c.Result, c.Owner = TransferIsAccepted, Party{Name: "Ana", Document: "98765432100", ISPB: "99999005"}
+		c.Result, c.Owner = TransferIsAccepted, pix.Party{Name: "Ana", Document: "98765432100", ISPB: "99999005"}
 		c.Doubt = a["doubt"] != ""
 	case "sending":
-		c.Result, c.Owner = TransferIsSending, Party{Name: "Ana", Document: "98765432100", ISPB: "99999005"}
+		c.Result, c.Owner = TransferIsSending, pix.Party{Name: "Ana", Document: "98765432100", ISPB: "99999005"}
 	case "voided":
 		c.Result = TransferIsVoided
 	case "not-heard":
@@ -59,9 +64,9 @@ func (b *bench) noticeID(a args) string {
 }
 
 func (b *bench) due(a args, retry bool) string {
-	c := Attend{ID: EntityID(b.ids[a["of"]]), Retry: retry}
+	c := Attend{ID: layout.EntityID(b.ids[a["of"]]), Retry: retry}
 	if !retry {
-		c.Seq = b.held(TxID(c.ID)).Seq
+		c.Seq = b.held(pix.TxID(c.ID)).Seq
 	}
 	d := b.stepAs(c, a["inactive"] != "")
 	out, r := b.tell(d), d.Attended

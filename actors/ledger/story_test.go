@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/datadriven"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 const storiesDir = "testdata/stories"
@@ -17,17 +20,17 @@ const storiesDir = "testdata/stories"
 // below it are the command's expected result.
 type bench struct {
 	*harness
-	ids   map[string]TxID
-	cases map[string]CaseID
+	ids   map[string]pix.TxID
+	cases map[string]pix.CaseID
 
-	subscriptions map[string]SubscriptionID
+	subscriptions map[string]pix.SubscriptionID
 	seen          map[RefusalCode]bool
 }
 
 func newBench(t *testing.T) *bench {
 	h := newHarness(t)
 	h.ahead = 0 // stories state times and ids; those of clock.txt set the clock behind
-	return &bench{harness: h, ids: map[string]TxID{}, cases: map[string]CaseID{}, subscriptions: map[string]SubscriptionID{}, seen: map[RefusalCode]bool{}}
+	return &bench{harness: h, ids: map[string]pix.TxID{}, cases: map[string]pix.CaseID{}, subscriptions: map[string]pix.SubscriptionID{}, seen: map[RefusalCode]bool{}}
 }
 
 func (b *bench) stepAs(c Command, inactive bool) Decision {
@@ -84,7 +87,7 @@ func (b *bench) reported(r *Record) string {
 	if r.Tx.EndToEnd != "" {
 		s += " " + r.Tx.EndToEnd
 	}
-	if r.Tx.Kind == TxRefund {
+	if r.Tx.Kind == pix.TxRefund {
 		s += " " + r.Tx.Refund.Code
 	}
 	if r.Sums != nil {
@@ -156,12 +159,12 @@ func (b *bench) refused(r *Refusal) string {
 // args are the "name=value" words of a story's line.
 type args map[string]string
 
-func (a args) amount(name string) Amount {
+func (a args) amount(name string) pix.Amount {
 	n, err := strconv.ParseInt(a[name], 10, 64)
 	if err != nil {
 		return 0
 	}
-	return Amount(n)
+	return pix.Amount(n)
 }
 
 func (b *bench) run(d *datadriven.TestData) string {
@@ -227,10 +230,10 @@ func (b *bench) run(d *datadriven.TestData) string {
 		return b.tell(b.step(KeepAnswer{Claim: claimFor(a), Stored: Stored{Code: 200, Body: []byte(a["answer"])}}))
 	case "wait":
 		ms, _ := strconv.ParseInt(a["ms"], 10, 64)
-		b.now += Millis(ms)
+		b.now += pix.Millis(ms)
 		return b.now.String() + "\n"
 	case "clock":
-		b.doubted, b.behind = a["doubted"] != "", Millis(a.amount("behind"))
+		b.doubted, b.behind = a["doubted"] != "", pix.Millis(a.amount("behind"))
 		return ""
 	case "forget-end-to-end":
 		for k := range b.rows {
@@ -242,7 +245,7 @@ func (b *bench) run(d *datadriven.TestData) string {
 	case "stale-end-to-end": // the end-to-end row as it was written with the hold, without later changes
 		held := b.held(b.ids[a["of"]])
 		for _, row := range Project(nil, held) {
-			if row.Key[0] == rowEndToEnd {
+			if layout.RowName(row.Key) == "end-to-end" {
 				b.rows[string(row.Key)] = row.Value
 			}
 		}
@@ -298,7 +301,7 @@ func settingsOf(a args) Settings {
 		s.ApprovalThreshold = &threshold
 	}
 	if w := a.amount("window"); w != 0 {
-		s.RepeatWindow = Millis(w)
+		s.RepeatWindow = pix.Millis(w)
 	}
 	if n, ok := a["name"]; ok {
 		s.Name = n
@@ -317,8 +320,8 @@ func (b *bench) settings(a args) string {
 	return b.tell(b.step(ChangeSettings{Settings: s}))
 }
 
-func creditKind(s string) TxKind {
-	return map[string]TxKind{"ted": TxTED, "internal": TxInternal}[s]
+func creditKind(s string) pix.TxKind {
+	return map[string]pix.TxKind{"ted": pix.TxTED, "internal": pix.TxInternal}[s]
 }
 
 func claimFor(a args) *Claim {
@@ -334,7 +337,7 @@ func claimFor(a args) *Claim {
 func (b *bench) charge(a args) string {
 	e := b.step(CreateCharge{
 		Amount: a.amount("amount"), Description: text(a["description"]), ExternalID: a["external"], Claim: claimFor(a),
-		Key: Key{Type: KeyEVP, Value: "1f0c3a52-7f1a-4c59-9d3a-0a6f0b8f7a11"},
+		Key: pix.Key{Type: pix.KeyEVP, Value: "1f0c3a52-7f1a-4c59-9d3a-0a6f0b8f7a11"},
 	})
 	if e.Tx != nil {
 		b.ids[a["as"]] = e.Tx.ID
@@ -345,11 +348,11 @@ func (b *bench) charge(a args) string {
 func (b *bench) receive(a args) string {
 	txid := a["txid"]
 	if id, ok := b.ids[txid]; ok {
-		txid = id.Public(TxCharge)
+		txid = id.Public(pix.TxCharge)
 	}
 	c := ReceivePayment{EndToEnd: endToEnd(a["e2e"]), Amount: a.amount("amount"), TxID: txid, Key: "k", PayerDocument: a["payer"]}
 	if _, told := a["late"]; told { // milliseconds between the scheme's date and now
-		c.PaidAt = b.now - Millis(a.amount("late"))
+		c.PaidAt = b.now - pix.Millis(a.amount("late"))
 	}
 	d := b.step(c)
 	if a["as"] != "" && d.Tx != nil {
@@ -393,7 +396,7 @@ func (b *bench) payout(a args) string {
 }
 
 // held finds the record in which a payout's or refund's money was held.
-func (b *bench) held(id TxID) *Record {
+func (b *bench) held(id pix.TxID) *Record {
 	for i := range b.records {
 		if r := &b.records[i]; (r.Kind == PayoutHeld || r.Kind == RefundHeld) && r.Tx.ID == id {
 			return r

@@ -2,44 +2,17 @@ package ledger
 
 import (
 	"encoding/base64"
-	"encoding/binary"
 	"fmt"
 	"slices"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
-
-// SubscriptionID identifies a merchant's webhook subscription: the account, the number of the
-// subscription in the account, and 4 drawn bytes.
-type SubscriptionID [16]byte
-
-const subscriptionPrefix = "whk_"
-
-// NewSubscriptionID makes the id of an account's subscription; number counts from 1.
-func NewSubscriptionID(a AccountID, number uint32, entropy [4]byte) (id SubscriptionID) {
-	binary.BigEndian.PutUint64(id[:], uint64(a))
-	binary.BigEndian.PutUint32(id[8:], number)
-	copy(id[12:], entropy[:])
-	return id
-}
-
-// String is the id as merchants and operators see it: whk_ and 26 characters.
-func (s SubscriptionID) String() string { return subscriptionPrefix + lower32.EncodeToString(s[:]) }
-
-// ParseSubscriptionID parses the form that String makes; false for any other string.
-func ParseSubscriptionID(s string) (SubscriptionID, bool) {
-	b, ok := parseID(s, subscriptionPrefix)
-	return SubscriptionID(b), ok
-}
 
 // Shown is the secret as merchants see it: whsec_ and base64.
 func (s *Subscription) Shown() string {
 	return "whsec_" + base64.StdEncoding.EncodeToString(s.Secret)
 }
-
-// Account is the account that has the subscription.
-func (s SubscriptionID) Account() AccountID { return AccountID(binary.BigEndian.Uint64(s[:])) }
-
-// Number is the number of the subscription among all that the account ever had, from 1.
-func (s SubscriptionID) Number() uint32 { return binary.BigEndian.Uint32(s[8:]) }
 
 // SubscriptionStatus is the status of a subscription. Its values are stored.
 type SubscriptionStatus uint8
@@ -54,12 +27,12 @@ const (
 // Subscription is a merchant's wish to be told of events at a URL. Every record about a
 // subscription contains the whole of it.
 type Subscription struct {
-	ID        SubscriptionID     `cbor:"1,keyasint"`
+	ID        pix.SubscriptionID `cbor:"1,keyasint"`
 	URL       string             `cbor:"2,keyasint"` // called exactly as it is
-	Events    EventMask          `cbor:"3,keyasint"`
+	Events    pix.EventMask      `cbor:"3,keyasint"`
 	Secret    []byte             `cbor:"4,keyasint"` // key of the signatures, 32 bytes
 	Status    SubscriptionStatus `cbor:"5,keyasint"`
-	CreatedAt Millis             `cbor:"6,keyasint"`
+	CreatedAt pix.Millis         `cbor:"6,keyasint"`
 }
 
 // MaxSubscriptions is how many subscriptions an account may have that are not removed.
@@ -67,9 +40,9 @@ const MaxSubscriptions = 20
 
 // Subscribed is what the account's head keeps of a subscription that is not removed.
 type Subscribed struct {
-	Number  uint32    `cbor:"1,keyasint"`
-	Events  EventMask `cbor:"2,keyasint"`
-	Stopped bool      `cbor:"3,keyasint,omitempty"`
+	Number  uint32        `cbor:"1,keyasint"`
+	Events  pix.EventMask `cbor:"2,keyasint"`
+	Stopped bool          `cbor:"3,keyasint,omitempty"`
 }
 
 // Delivery is one event that one subscription is to get.
@@ -80,7 +53,7 @@ type Delivery struct {
 }
 
 // deliveries returns which subscriptions of the account get which of a record's events.
-func (a *Account) deliveries(events []EventKind) (all []Delivery) {
+func (a *Account) deliveries(events []pix.EventKind) (all []Delivery) {
 	for i, kind := range events {
 		for _, s := range a.Subscriptions {
 			if !s.Stopped && s.Events.Has(kind) {
@@ -150,38 +123,11 @@ func (a *Account) subscribe(s *Subscription) {
 	a.Subscriptions = list
 }
 
-// SubscriptionKey is the key of the row that leads to a subscription's newest record.
-func SubscriptionKey(a AccountID, number uint32) []byte {
-	return binary.BigEndian.AppendUint32(accountKey(rowSubscription, a, 4), number)
-}
-
-// SubscriptionsOf is the key range of an account's subscriptions, removed ones included, in
-// the order in which they were made.
-func SubscriptionsOf(a AccountID) (lo, hi []byte) { return accountRange(rowSubscription, a) }
-
-// AllSubscriptions is the key range of all accounts' subscriptions, by account.
-func AllSubscriptions() (lo, hi []byte) {
-	return []byte{rowSubscription}, []byte{rowSubscription + 1}
-}
-
-// DecodeSubscriptionKey reads the account and the number from the key of a subscription's row.
-func DecodeSubscriptionKey(k []byte) (AccountID, uint32, error) {
-	if len(k) != 1+8+4 || k[0] != rowSubscription {
-		return 0, 0, shortRow("subscription key", k)
-	}
-	return AccountID(binary.BigEndian.Uint64(k[1:])), binary.BigEndian.Uint32(k[9:]), nil
-}
-
-// subscriptionRow writes the row that leads to the subscription's newest record.
-func subscriptionRow(rows []Row, r *Record) []Row {
-	return append(rows, Row{SubscriptionKey(r.Account, r.Subscription.ID.Number()), seqRow(r.Seq)})
-}
-
 // Subscribe makes a webhook subscription.
 type Subscribe struct {
-	URL    string    // checked by the caller
-	Events EventMask // not empty
-	Secret []byte    // 32 drawn bytes
+	URL    string        // checked by the caller
+	Events pix.EventMask // not empty
+	Secret []byte        // 32 drawn bytes
 	Claim  *Claim
 }
 
@@ -191,7 +137,7 @@ func (c Subscribe) gather(g *gathering) (decider, error) { return g.alone(c) }
 
 // EndSubscription stops or removes a webhook subscription.
 type EndSubscription struct {
-	ID   SubscriptionID
+	ID   pix.SubscriptionID
 	Stop bool // the receiver wants no more events; false: the merchant removes the subscription
 }
 
@@ -203,7 +149,7 @@ func (c Subscribe) decide(d *draft) Decision {
 	}
 	number := uint32(d.totals.Subscriptions) + 1
 	s := &Subscription{
-		ID:  NewSubscriptionID(d.account.ID, number, [4]byte(d.stamp.ID[12:])),
+		ID:  pix.NewSubscriptionID(d.account.ID, number, [4]byte(d.stamp.ID[12:])),
 		URL: c.URL, Events: c.Events, Secret: c.Secret, Status: SubscriptionActive, CreatedAt: d.stamp.Time,
 	}
 	d.mustAdd(SubscriptionMade, Body{Subscription: s, Claim: c.Claim})
@@ -246,15 +192,15 @@ func (d *draft) doneSubscription(s *Subscription) Decision {
 }
 
 // subscription reads the subscription with that id; nil where the account never had it.
-func (g *gathering) subscription(id SubscriptionID) (*Subscription, error) {
+func (g *gathering) subscription(id pix.SubscriptionID) (*Subscription, error) {
 	if id.Account() != g.account.ID {
 		return nil, nil
 	}
-	row, ok, err := g.Row(SubscriptionKey(g.account.ID, id.Number()))
+	row, ok, err := g.Row(layout.SubscriptionKey(g.account.ID, id.Number()))
 	if err != nil || !ok {
 		return nil, err
 	}
-	seq, err := DecodeSeqRow(row)
+	seq, err := layout.DecodeSeqRow(row)
 	if err != nil {
 		return nil, err
 	}

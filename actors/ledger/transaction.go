@@ -1,91 +1,13 @@
 package ledger
 
-// TxKind is the kind of a transaction. Its values are stored.
-type TxKind uint8
-
-// The kinds of transactions. A charge and the payment that completes it are one
-// transaction; a received payment without a charge is a receipt.
-const (
-	TxCharge   TxKind = 1
-	TxReceipt  TxKind = 2
-	TxPayout   TxKind = 3
-	TxRefund   TxKind = 4
-	TxReturn   TxKind = 5
-	TxTED      TxKind = 6
-	TxInternal TxKind = 7
+import (
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
-
-// The prefixes of public identifiers (transaction_id).
-const (
-	prefixIn       = "PIXIN"
-	prefixOut      = "PIXOUT"
-	prefixReturn   = "PIXRET"
-	prefixTED      = "TED"
-	prefixInternal = "INT"
-)
-
-func (k TxKind) prefix() string {
-	switch k {
-	case TxCharge, TxReceipt:
-		return prefixIn
-	case TxPayout:
-		return prefixOut
-	case TxRefund, TxReturn:
-		return prefixReturn
-	case TxTED:
-		return prefixTED
-	case TxInternal:
-		return prefixInternal
-	}
-	panic("ledger: transaction of no kind")
-}
-
-// Outbound tells whether money leaves the account in a transaction of this kind.
-func (k TxKind) Outbound() bool { return k == TxPayout || k == TxRefund }
-
-// TxStatus is the status of a transaction. Its values are stored.
-type TxStatus uint8
-
-// The statuses. The merchant never sees Held and Refused: a payout becomes visible once it
-// is accepted, queued or pending approval, and a payout that is refused before that stays
-// invisible. A refund becomes visible once it is accepted.
-const (
-	StatusActive    TxStatus = 1  // a charge that waits for its payer
-	StatusCompleted TxStatus = 2  // final: the amount was credited
-	StatusHeld      TxStatus = 3  // amount and fee are held; the scheme has not answered yet
-	StatusAccepted  TxStatus = 4  // the scheme has the payout or refund or, in doubt, may have it
-	StatusQueued    TxStatus = 5  // the payout waits for directory capacity
-	StatusPending   TxStatus = 6  // the payout waits for an operator's approval
-	StatusSettled   TxStatus = 7  // final: the scheme settled the payout or refund
-	StatusRejected  TxStatus = 8  // final: the scheme rejected the payout after acceptance
-	StatusFailed    TxStatus = 9  // final: a payout was refused, expired, declined or voided after the merchant saw it; a refund was refused or rejected
-	StatusRefused   TxStatus = 10 // final: the payout was refused before the merchant could see it
-	StatusSending   TxStatus = 11 // the merchant saw the payout before; it is on its way to the scheme, which may have it
-)
-
-var statusNames = [...]string{
-	"", "active", "completed", "held", "accepted", "queued", "pending_approval", "settled", "rejected", "failed",
-	"refused", "sending",
-}
-
-// String is the status's name in messages and in the operator API.
-func (s TxStatus) String() string { return statusNames[s] }
-
-// InFlight tells whether a payout or refund in this status has its amount and fee held.
-func (s TxStatus) InFlight() bool {
-	switch s {
-	case StatusHeld, StatusSending, StatusAccepted, StatusQueued, StatusPending:
-		return true
-	}
-	return false
-}
-
-// MovedMoney tells whether a transaction in this status has moved money.
-func (s TxStatus) MovedMoney() bool { return s == StatusCompleted || s == StatusSettled }
 
 // Owned is a transaction together with the account that it belongs to.
 type Owned struct {
-	Account AccountID
+	Account pix.AccountID
 	Tx      *Transaction
 }
 
@@ -93,23 +15,23 @@ type Owned struct {
 // state of the engine's work on it: common fields, and a part for its kind. Every record
 // about a transaction contains the whole transaction, in its state after the record.
 type Transaction struct {
-	ID     TxID     `cbor:"1,keyasint"`
-	Kind   TxKind   `cbor:"2,keyasint"`
-	Status TxStatus `cbor:"3,keyasint"`
-	Amount Amount   `cbor:"4,keyasint"`           // base units, without the fee
-	Fee    Amount   `cbor:"5,keyasint,omitempty"` // base units
+	ID     pix.TxID     `cbor:"1,keyasint"`
+	Kind   pix.TxKind   `cbor:"2,keyasint"`
+	Status pix.TxStatus `cbor:"3,keyasint"`
+	Amount pix.Amount   `cbor:"4,keyasint"`           // base units, without the fee
+	Fee    pix.Amount   `cbor:"5,keyasint,omitempty"` // base units
 
-	EndToEnd     string `cbor:"6,keyasint,omitempty"`
-	ExternalID   string `cbor:"7,keyasint,omitempty"`
-	Description  string `cbor:"8,keyasint,omitempty"`
-	Counterparty Party  `cbor:"9,keyasint,omitzero"` // the payer of money received, the recipient of money sent
+	EndToEnd     string    `cbor:"6,keyasint,omitempty"`
+	ExternalID   string    `cbor:"7,keyasint,omitempty"`
+	Description  string    `cbor:"8,keyasint,omitempty"`
+	Counterparty pix.Party `cbor:"9,keyasint,omitzero"` // the payer of money received, the recipient of money sent
 
-	CreatedAt  Millis `cbor:"10,keyasint,omitempty"` // when the merchant could first see the transaction
-	BookedAt   Millis `cbor:"11,keyasint,omitempty"` // when the status became final
-	ReasonCode string `cbor:"12,keyasint,omitempty"`
-	Ordinal    uint64 `cbor:"13,keyasint,omitempty"` // position among the account's transactions that the merchant has seen, from 1
-	Booking    uint64 `cbor:"14,keyasint,omitempty"` // position in the account's statement, from 1
-	Doubted    bool   `cbor:"15,keyasint,omitempty"` // engine time was doubted when a record about it was made: its times may be wrong by hours
+	CreatedAt  pix.Millis `cbor:"10,keyasint,omitempty"` // when the merchant could first see the transaction
+	BookedAt   pix.Millis `cbor:"11,keyasint,omitempty"` // when the status became final
+	ReasonCode string     `cbor:"12,keyasint,omitempty"`
+	Ordinal    uint64     `cbor:"13,keyasint,omitempty"` // position among the account's transactions that the merchant has seen, from 1
+	Booking    uint64     `cbor:"14,keyasint,omitempty"` // position in the account's statement, from 1
+	Doubted    bool       `cbor:"15,keyasint,omitempty"` // engine time was doubted when a record about it was made: its times may be wrong by hours
 
 	// Only the part of the transaction's kind is set; a payout and a refund also have Transfer.
 	Charge   ChargePart   `cbor:"16,keyasint,omitzero"`
@@ -122,26 +44,19 @@ type Transaction struct {
 
 	// PaidAt is when the scheme took a received payment, where that was a day or more before
 	// BookedAt; 0: it was not, or the scheme did not say.
-	PaidAt Millis `cbor:"23,keyasint,omitempty"`
+	PaidAt pix.Millis `cbor:"23,keyasint,omitempty"`
 
 	// The record that contains this state of the transaction; not stored, because it is
 	// that record.
-	at  uint64   // sequence of the record; 0: the transaction has no record yet
-	was TxStatus // status of the transaction in the record
-}
-
-// Party is the payer or the recipient of a transaction.
-type Party struct {
-	Name     string `cbor:"1,keyasint,omitempty"`
-	Document string `cbor:"2,keyasint,omitempty"` // of a payer: as the scheme sent it; of a recipient: as the directory has it
-	ISPB     string `cbor:"3,keyasint,omitempty"`
+	at  uint64       // sequence of the record; 0: the transaction has no record yet
+	was pix.TxStatus // status of the transaction in the record
 }
 
 // ChargePart is the receiver as a charge's QR code names it.
 type ChargePart struct {
-	Key          Key    `cbor:"1,keyasint"` // the account's own key that is paid to
-	MerchantName string `cbor:"2,keyasint,omitempty"`
-	MerchantCity string `cbor:"3,keyasint,omitempty"`
+	Key          pix.Key `cbor:"1,keyasint"` // the account's own key that is paid to
+	MerchantName string  `cbor:"2,keyasint,omitempty"`
+	MerchantCity string  `cbor:"3,keyasint,omitempty"`
 }
 
 // ReceiptPart is the part of a receipt: a received payment that completes no charge.
@@ -156,25 +71,25 @@ type CreditPart struct {
 
 // ReturnPart is the part of a received return.
 type ReturnPart struct {
-	Original         TxID   `cbor:"1,keyasint"` // transaction id of the payout that is returned
-	OriginalEndToEnd string `cbor:"2,keyasint,omitempty"`
-	OriginalAmount   Amount `cbor:"3,keyasint,omitempty"`
-	Returned         Amount `cbor:"4,keyasint,omitempty"` // sum of all returns of the payout so far, this return included
+	Original         pix.TxID   `cbor:"1,keyasint"` // transaction id of the payout that is returned
+	OriginalEndToEnd string     `cbor:"2,keyasint,omitempty"`
+	OriginalAmount   pix.Amount `cbor:"3,keyasint,omitempty"`
+	Returned         pix.Amount `cbor:"4,keyasint,omitempty"` // sum of all returns of the payout so far, this return included
 }
 
 // TransferPart is the part of a transaction that is sent to the scheme: of a payout or a
 // refund.
 type TransferPart struct {
-	DueAt      Millis  `cbor:"1,keyasint,omitempty"` // engine time of the transfer's due row, while it is in flight
-	DueKind    DueKind `cbor:"2,keyasint,omitempty"` // kind of the transfer's due row
-	Claim      *Claim  `cbor:"3,keyasint,omitempty"` // the request's idempotency claim, until the claim has an answer
-	Doubt      bool    `cbor:"4,keyasint,omitempty"` // the transfer is accepted in doubt: nobody knows whether the scheme has it
-	AcceptedAt Millis  `cbor:"5,keyasint,omitempty"` // engine time of the acceptance, where it differs from CreatedAt
-	Overdue    bool    `cbor:"6,keyasint,omitempty"` // a refund for which the scheme has reported no outcome for Terms.OrphanAfter
+	DueAt      pix.Millis     `cbor:"1,keyasint,omitempty"` // engine time of the transfer's due row, while it is in flight
+	DueKind    layout.DueKind `cbor:"2,keyasint,omitempty"` // kind of the transfer's due row
+	Claim      *Claim         `cbor:"3,keyasint,omitempty"` // the request's idempotency claim, until the claim has an answer
+	Doubt      bool           `cbor:"4,keyasint,omitempty"` // the transfer is accepted in doubt: nobody knows whether the scheme has it
+	AcceptedAt pix.Millis     `cbor:"5,keyasint,omitempty"` // engine time of the acceptance, where it differs from CreatedAt
+	Overdue    bool           `cbor:"6,keyasint,omitempty"` // a refund for which the scheme has reported no outcome for Terms.OrphanAfter
 
-	Unsure            bool   `cbor:"7,keyasint,omitempty"` // the transfer failed, but an earlier submit of it may still reach the scheme
-	LateAt            Millis `cbor:"8,keyasint,omitempty"` // engine time of a settlement that came after the transfer had failed
-	RejectedAfterVoid bool   `cbor:"9,keyasint,omitempty"` // the scheme rejected the transfer after the engine had failed it
+	Unsure            bool       `cbor:"7,keyasint,omitempty"` // the transfer failed, but an earlier submit of it may still reach the scheme
+	LateAt            pix.Millis `cbor:"8,keyasint,omitempty"` // engine time of a settlement that came after the transfer had failed
+	RejectedAfterVoid bool       `cbor:"9,keyasint,omitempty"` // the scheme rejected the transfer after the engine had failed it
 
 	// Limited says of a refund for a special-return case that every submit of it so far was
 	// refused for now: unless it is in doubt, the scheme does not have it.
@@ -183,12 +98,12 @@ type TransferPart struct {
 
 // RefundPart is the part of a refund: the received payment that it gives back.
 type RefundPart struct {
-	Original         TxID    `cbor:"1,keyasint"`
-	OriginalEndToEnd string  `cbor:"2,keyasint"`
-	OriginalAmount   Amount  `cbor:"3,keyasint"`           // base units
-	Code             string  `cbor:"4,keyasint,omitempty"` // the return code as the merchant sent it
-	Case             *CaseID `cbor:"5,keyasint,omitempty"` // the special-return case for which the engine made the refund; nil: the merchant requested it
-	Refunded         Amount  `cbor:"6,keyasint,omitempty"` // once settled: sum of the original's settled refunds, this one included
+	Original         pix.TxID    `cbor:"1,keyasint"`
+	OriginalEndToEnd string      `cbor:"2,keyasint"`
+	OriginalAmount   pix.Amount  `cbor:"3,keyasint"`           // base units
+	Code             string      `cbor:"4,keyasint,omitempty"` // the return code as the merchant sent it
+	Case             *pix.CaseID `cbor:"5,keyasint,omitempty"` // the special-return case for which the engine made the refund; nil: the merchant requested it
+	Refunded         pix.Amount  `cbor:"6,keyasint,omitempty"` // once settled: sum of the original's settled refunds, this one included
 
 	// Counts are the parts of a refund requested by the merchant that cases held whose own
 	// refunds have failed for good.
@@ -197,8 +112,8 @@ type RefundPart struct {
 
 // CaseShare is the part of a refund that counts towards a special-return case.
 type CaseShare struct {
-	Case   CaseID `cbor:"1,keyasint"`
-	Amount Amount `cbor:"2,keyasint"` // base units, positive
+	Case   pix.CaseID `cbor:"1,keyasint"`
+	Amount pix.Amount `cbor:"2,keyasint"` // base units, positive
 }
 
 // Shares returns what of a refund counts towards which cases: all of it where the engine made
@@ -212,26 +127,26 @@ func (t *Transaction) Shares() []CaseShare {
 
 // PayoutPart is the part of a payout.
 type PayoutPart struct {
-	Key           Key    `cbor:"1,keyasint"`           // the recipient's key
-	GivenDocument string `cbor:"2,keyasint,omitempty"` // recipient_document as the merchant sent it, without punctuation
-	RecipientISPB string `cbor:"3,keyasint,omitempty"` // the recipient's participant, if the merchant named it
-	Purpose       string `cbor:"4,keyasint,omitempty"`
+	Key           pix.Key `cbor:"1,keyasint"`           // the recipient's key
+	GivenDocument string  `cbor:"2,keyasint,omitempty"` // recipient_document as the merchant sent it, without punctuation
+	RecipientISPB string  `cbor:"3,keyasint,omitempty"` // the recipient's participant, if the merchant named it
+	Purpose       string  `cbor:"4,keyasint,omitempty"`
 
 	// Fields about the payout's end-to-end id.
-	Attempt     uint64   `cbor:"5,keyasint,omitempty"`  // number of the attempt under the payout's fingerprint (see Chain), from 0
-	OwnEndToEnd bool     `cbor:"6,keyasint,omitempty"`  // the merchant chose the end-to-end id
-	UnderSuffix bool     `cbor:"7,keyasint,omitempty"`  // with OwnEndToEnd: the engine had computed the same id before
-	Former      []string `cbor:"8,keyasint,omitempty"`  // end-to-end ids that the payout had before a renewal, the oldest first
-	Repeat      bool     `cbor:"9,keyasint,omitempty"`  // another transaction had the same end-to-end id before
-	DuplicateOf *TxID    `cbor:"10,keyasint,omitempty"` // that other transaction; the merchant sees it if the scheme rejects the payout with DUPL
+	Attempt     uint64    `cbor:"5,keyasint,omitempty"`  // number of the attempt under the payout's fingerprint (see Chain), from 0
+	OwnEndToEnd bool      `cbor:"6,keyasint,omitempty"`  // the merchant chose the end-to-end id
+	UnderSuffix bool      `cbor:"7,keyasint,omitempty"`  // with OwnEndToEnd: the engine had computed the same id before
+	Former      []string  `cbor:"8,keyasint,omitempty"`  // end-to-end ids that the payout had before a renewal, the oldest first
+	Repeat      bool      `cbor:"9,keyasint,omitempty"`  // another transaction had the same end-to-end id before
+	DuplicateOf *pix.TxID `cbor:"10,keyasint,omitempty"` // that other transaction; the merchant sees it if the scheme rejects the payout with DUPL
 
 	// Fields that are set only for a payout that did not go straight from its hold to its
 	// settlement.
-	Bucket    Bucket   `cbor:"11,keyasint,omitempty"` // the directory limit that last made the payout wait; 0: none
-	QueueEnds Millis   `cbor:"12,keyasint,omitempty"` // engine time at which the payout fails if it is still queued
-	Decision  Approval `cbor:"13,keyasint,omitempty"`
-	Operator  string   `cbor:"14,keyasint,omitempty"` // the operator who approved or declined the payout
-	Returned  Amount   `cbor:"15,keyasint,omitempty"` // sum of all returns of the payout so far
+	Bucket    pix.Bucket `cbor:"11,keyasint,omitempty"` // the directory limit that last made the payout wait; 0: none
+	QueueEnds pix.Millis `cbor:"12,keyasint,omitempty"` // engine time at which the payout fails if it is still queued
+	Decision  Approval   `cbor:"13,keyasint,omitempty"`
+	Operator  string     `cbor:"14,keyasint,omitempty"` // the operator who approved or declined the payout
+	Returned  pix.Amount `cbor:"15,keyasint,omitempty"` // sum of all returns of the payout so far
 }
 
 // Record returns the sequence of the record that contains this state of the transaction.
@@ -239,24 +154,6 @@ func (t *Transaction) Record() uint64 { return t.at }
 
 // standsAt says that the record seq contains this state of the transaction.
 func (t *Transaction) standsAt(seq uint64) { t.at, t.was = seq, t.Status }
-
-// Bucket is one of the directory's limits. Its values are stored.
-type Bucket uint8
-
-// The directory's limits (DICT).
-const (
-	BucketClient      Bucket = 1 // limit on look-ups for one paying user
-	BucketInstitution Bucket = 2 // limit of the institution, in one queue of all accounts; no longer given
-	BucketShared      Bucket = 3 // limit of the institution, in a queue of the account's own
-)
-
-// Reason is the reason code of the limit in events.
-func (b Bucket) Reason() string {
-	if b == BucketClient {
-		return "DICT_CLIENT_RATE_LIMITED"
-	}
-	return "DICT_BUCKET_EXHAUSTED"
-}
 
 // Approval is an operator's decision about a payout. Its values are stored.
 type Approval uint8
@@ -285,20 +182,20 @@ const (
 // submit whose answer was lost, or did not know a refund that was not sent again. No other final
 // status is changed by a late settlement.
 func (t *Transaction) Voided() bool {
-	voided := t.Kind == TxPayout && t.ReasonCode == ReasonVoided // of a refund the scheme gives the reason
-	return t.Status == StatusFailed && (voided || t.Transfer.Unsure) && !t.Transfer.RejectedAfterVoid
+	voided := t.Kind == pix.TxPayout && t.ReasonCode == ReasonVoided // of a refund the scheme gives the reason
+	return t.Status == pix.StatusFailed && (voided || t.Transfer.Unsure) && !t.Transfer.RejectedAfterVoid
 }
 
 // DuplicateOfUnknown tells whether the scheme rejected the payout as a duplicate of a
 // transaction that the engine does not know. Money may still move under the end-to-end id,
 // for as long as the scheme accepts that id.
 func (t *Transaction) DuplicateOfUnknown() bool {
-	return t.Status == StatusRejected && t.ReasonCode == ReasonDuplicate && t.Payout.DuplicateOf == nil
+	return t.Status == pix.StatusRejected && t.ReasonCode == ReasonDuplicate && t.Payout.DuplicateOf == nil
 }
 
 // SentAt returns the engine time of the acceptance, from which the scheme's time to report
 // an outcome is counted.
-func (t *Transaction) SentAt() Millis {
+func (t *Transaction) SentAt() pix.Millis {
 	if t.Transfer.AcceptedAt != 0 {
 		return t.Transfer.AcceptedAt
 	}
@@ -310,14 +207,14 @@ func (t *Transaction) SentAt() Millis {
 func (t *Transaction) Ended() bool { return !t.Status.InFlight() }
 
 // AwaitsScheme tells whether the payout or refund is accepted and has no outcome yet.
-func (t *Transaction) AwaitsScheme() bool { return t.Status == StatusAccepted }
+func (t *Transaction) AwaitsScheme() bool { return t.Status == pix.StatusAccepted }
 
 // OrphanAt is the engine time from which an accepted payout may be voided. As long as SentAt is
 // in the future, an earlier process stamped it with a clock that was ahead; the time is then
 // counted from the start of this process. The payout's due row keeps the time that it was
 // stamped with; the scanner of due times looks at such a payout at the start.
-func (t *Transaction) OrphanAt(now Reading, terms *Terms) Millis {
-	sent := now.since(t.SentAt(), t.Doubted)
+func (t *Transaction) OrphanAt(now pix.Reading, terms *Terms) pix.Millis {
+	sent := now.Since(t.SentAt(), t.Doubted)
 	if sent > now.Clock {
 		sent = now.Start
 	}
@@ -326,7 +223,7 @@ func (t *Transaction) OrphanAt(now Reading, terms *Terms) Millis {
 
 // askAt is the engine time from which the scheme is asked about an accepted refund: its due
 // time, or, as for OrphanAt, a time that is counted from the start of this process.
-func (t *Transaction) askAt(now Reading, terms *Terms) Millis {
+func (t *Transaction) askAt(now pix.Reading, terms *Terms) pix.Millis {
 	if t.Transfer.DueAt > now.Clock+terms.OrphanAfter {
 		return now.Start + terms.OrphanAfter
 	}
@@ -334,13 +231,13 @@ func (t *Transaction) askAt(now Reading, terms *Terms) Millis {
 }
 
 // MovedAt is the engine time from which the repeat window of a settled payout is counted.
-func (t *Transaction) MovedAt(now Reading) Millis {
-	return now.since(max(t.ID.Time(), t.BookedAt, t.Transfer.LateAt), t.Doubted)
+func (t *Transaction) MovedAt(now pix.Reading) pix.Millis {
+	return now.Since(max(t.ID.Time(), t.BookedAt, t.Transfer.LateAt), t.Doubted)
 }
 
 // Gross returns amount plus fee of a transaction that takes money from the account; of any
 // other transaction, the amount before the fee is taken off.
-func (t *Transaction) Gross() Amount {
+func (t *Transaction) Gross() pix.Amount {
 	if t.Kind.Outbound() {
 		return t.Amount + t.Fee
 	}
@@ -349,7 +246,7 @@ func (t *Transaction) Gross() Amount {
 
 // Net returns by how much a transaction changes the balance: amount + fee where money
 // leaves the account, amount - fee where money comes in.
-func (t *Transaction) Net() Amount {
+func (t *Transaction) Net() pix.Amount {
 	if t.Kind.Outbound() {
 		return t.Amount + t.Fee
 	}
@@ -358,7 +255,7 @@ func (t *Transaction) Net() Amount {
 
 // Movement returns by how much a booked transaction has changed the balance: Net, negative
 // where money left the account; 0 where no money moved.
-func (t *Transaction) Movement() Amount {
+func (t *Transaction) Movement() pix.Amount {
 	switch {
 	case !t.Status.MovedMoney():
 		return 0
@@ -375,12 +272,12 @@ func (t *Transaction) Public() string { return t.ID.Public(t.Kind) }
 // key; the account is in the key of the claim's row), the day of its row, and the data with
 // which a repeat of the request is compared.
 type Claim struct {
-	Scope    [16]byte `cbor:"1,keyasint"` // first 16 bytes of SHA-256 over method, path and key
-	Bucket   uint16   `cbor:"2,keyasint"` // day on which the claim was made: days since 1970-01-01 UTC
-	At       Millis   `cbor:"3,keyasint"`
-	BodyHash [16]byte `cbor:"4,keyasint"`           // first 16 bytes of SHA-256 over the body as sent
-	Style    Style    `cbor:"5,keyasint,omitempty"` // the form in which the answer is to be rendered
-	Doubted  bool     `cbor:"6,keyasint,omitempty"` // engine time was doubted when the claim was made
+	Scope    [16]byte   `cbor:"1,keyasint"` // first 16 bytes of SHA-256 over method, path and key
+	Bucket   uint16     `cbor:"2,keyasint"` // day on which the claim was made: days since 1970-01-01 UTC
+	At       pix.Millis `cbor:"3,keyasint"`
+	BodyHash [16]byte   `cbor:"4,keyasint"`           // first 16 bytes of SHA-256 over the body as sent
+	Style    Style      `cbor:"5,keyasint,omitempty"` // the form in which the answer is to be rendered
+	Doubted  bool       `cbor:"6,keyasint,omitempty"` // engine time was doubted when the claim was made
 }
 
 // Style is the form in which a request's answer is to be rendered. The ledger stores it

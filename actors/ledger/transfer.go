@@ -1,5 +1,10 @@
 package ledger
 
+import (
+	"pixd/actors/layout"
+	"pixd/actors/pix"
+)
+
 // TransferResult is what a child actor or a notice of the scheme reports about a transfer: a
 // payout or a refund.
 type TransferResult uint8
@@ -25,11 +30,11 @@ func (r TransferResult) ends() bool {
 
 // ResolveTransfer hands the account the result of a payout or a refund.
 type ResolveTransfer struct {
-	ID       TxID
+	ID       pix.TxID
 	EndToEnd string
 	Notice   bool // the result is from a notice of the scheme; EndToEnd must then be the transfer's id
 	Result   TransferResult
-	Owner    Party       // owner of the recipient's key, where the lookup found one
+	Owner    pix.Party   // owner of the recipient's key, where the lookup found one
 	Reason   string      // the scheme's reason code, with TransferIsRejected
 	Refusal  RefusalCode // the refusal, with TransferIsRefused and TransferIsLimited; with TransferIsOpen: a further submit was refused for now
 	Doubt    bool        // with TransferIsAccepted: the transfer is in doubt, the scheme may not have it; with any other result that leaves or ends it: another submit of this job may have reached the scheme
@@ -40,9 +45,9 @@ type outcome struct {
 	ResolveTransfer
 	tx *Transaction // the payout or refund
 
-	row    *EndToEndRow // of a held payout that is refused: the row of its end-to-end id
-	chain  Chain        // of a queued payout that is to be sent: state of the end-to-end id that it is to use
-	holder *TxID        // of a payout that the scheme rejected as a duplicate: the transaction that has its end-to-end id at the scheme; nil: none that is known here
+	row    *layout.EndToEndRow // of a held payout that is refused: the row of its end-to-end id
+	chain  Chain               // of a queued payout that is to be sent: state of the end-to-end id that it is to use
+	holder *pix.TxID           // of a payout that the scheme rejected as a duplicate: the transaction that has its end-to-end id at the scheme; nil: none that is known here
 
 	mayBeBack bool // of a refund that is voided: its money may have gone back by another one
 }
@@ -59,11 +64,11 @@ func (c ResolveTransfer) gather(g *gathering) (decider, error) {
 	f := &outcome{ResolveTransfer: c, tx: t}
 	g.stakes.released = t.Gross()
 	g.stakes.frees = c.Result == TransferIsRejected || c.Result == TransferIsVoided || c.Refusal != RefuseNothing
-	if t.Kind == TxRefund {
+	if t.Kind == pix.TxRefund {
 		return f, g.refundOutcome(f)
 	}
 	switch {
-	case c.Result == TransferIsRefused && t.Status == StatusHeld:
+	case c.Result == TransferIsRefused && t.Status == pix.StatusHeld:
 		f.row, err = g.rowOf(t)
 	case c.Result == TransferIsRejected && c.Reason == ReasonDuplicate && t.Status.InFlight():
 		f.holder, err = g.holder(t)
@@ -75,7 +80,7 @@ func (c ResolveTransfer) gather(g *gathering) (decider, error) {
 
 // known finds a payout or refund as the method transfer does, but returns ErrUnknownTransfer where there
 // is no such transfer.
-func (g *gathering) known(id TxID, endToEnd string) (*Transaction, error) {
+func (g *gathering) known(id pix.TxID, endToEnd string) (*Transaction, error) {
 	t, err := g.transfer(id, endToEnd)
 	if err == nil && t == nil {
 		err = ErrUnknownTransfer
@@ -88,7 +93,7 @@ func (g *gathering) known(id TxID, endToEnd string) (*Transaction, error) {
 // the result is from a notice that changes nothing.
 func (c *outcome) decide(d *draft) Decision {
 	var out Decision
-	if c.tx.Kind == TxRefund {
+	if c.tx.Kind == pix.TxRefund {
 		out = c.ofRefund(d)
 	} else {
 		out = c.ofPayout(d)
@@ -106,8 +111,8 @@ func (c *outcome) decide(d *draft) Decision {
 	out.Attended = &Attended{
 		Unheard: c.Result == TransferIsNotHeard,
 		Rarely:  out.Ended.Refund.Case != nil,
-		Open:    same && (c.Result == TransferIsOpen || c.Result == TransferIsVoided || out.Ended.Kind == TxRefund && c.Result == TransferIsAccepted),
-		Queued:  out.Ended.Status == StatusQueued,
+		Open:    same && (c.Result == TransferIsOpen || c.Result == TransferIsVoided || out.Ended.Kind == pix.TxRefund && c.Result == TransferIsAccepted),
+		Queued:  out.Ended.Status == pix.StatusQueued,
 	}
 	if out.Attended.Unheard {
 		out.Attended.Public = out.Ended.Public()
@@ -120,10 +125,10 @@ func (c *outcome) decide(d *draft) Decision {
 // gets an earlier due time because the scheme must be asked.
 func (d *draft) accept(t Transaction, doubt bool) *Transaction {
 	kind, claim := PayoutAccepted, t.Transfer.Claim
-	if t.Kind == TxRefund {
+	if t.Kind == pix.TxRefund {
 		kind = RefundAccepted
 	}
-	t.Status, t.Transfer.Claim, t.Transfer.Doubt = StatusAccepted, nil, doubt
+	t.Status, t.Transfer.Claim, t.Transfer.Doubt = pix.StatusAccepted, nil, doubt
 	d.show(&t)
 	if d.stamp.Clock != t.CreatedAt {
 		t.Transfer.AcceptedAt = d.stamp.Clock
@@ -139,7 +144,7 @@ func (d *draft) accept(t Transaction, doubt bool) *Transaction {
 // shown accepts a payout or refund that is still held, so that the merchant sees it before it
 // gets a final status. Any other stays as it is.
 func (d *draft) shown(t Transaction) Transaction {
-	if t.Status == StatusHeld {
+	if t.Status == pix.StatusHeld {
 		return *d.accept(t, false)
 	}
 	return t
@@ -147,14 +152,34 @@ func (d *draft) shown(t Transaction) Transaction {
 
 // doubtAgain is the time, in ms, from the acceptance in doubt of a payout until the engine
 // first asks the scheme about the payout.
-const doubtAgain = Millis(3000)
+const doubtAgain = pix.Millis(3000)
 
 // untilDue is the time from now until the transfer's due time, in ms. At the due time a payout
 // may be voided; about a refund, and about a transfer in doubt, the scheme is asked.
-func (d *draft) untilDue(t *Transaction) Millis {
+func (d *draft) untilDue(t *Transaction) pix.Millis {
 	left := t.OrphanAt(d.stamp.Reading, &d.stamp.Terms) - d.stamp.Clock
 	if t.Transfer.Doubt {
 		return min(left, doubtAgain)
 	}
 	return max(left, 0)
+}
+
+// due returns the kind of due row that a payout in this state has.
+func (t *Transaction) due() layout.DueKind {
+	switch {
+	case t.Status == pix.StatusSending:
+		return layout.DueSending
+	case t.Status == pix.StatusQueued:
+		return layout.DueQueued
+	case t.Status == pix.StatusPending:
+		return layout.DueApproval
+	case t.Transfer.Doubt:
+		return layout.DueDoubt
+	}
+	return layout.DueTransfer
+}
+
+// dueKey is the key of the payout's due row.
+func (t *Transaction) dueKey(a pix.AccountID) []byte {
+	return layout.DueKey(t.Transfer.DueKind, t.Transfer.DueAt, a, layout.EntityID(t.ID))
 }

@@ -1,6 +1,10 @@
 package ledger
 
-import "fmt"
+import (
+	"fmt"
+
+	"pixd/actors/pix"
+)
 
 // Follows checks that a record may come after before, the previous record about the same
 // transaction or case (nil: there is none). Both records must be about the same, and the
@@ -12,7 +16,7 @@ func (r *Record) Follows(before *Record) error {
 	if r.Tx == nil {
 		return nil
 	}
-	var from TxStatus
+	var from pix.TxStatus
 	switch {
 	case (before == nil) != (r.Prev == 0):
 		return fmt.Errorf("ledger: record %d of %v: names record %d as the one before it", r.Seq, r.Account, r.Prev)

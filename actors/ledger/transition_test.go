@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"pixd/actors/pix"
 )
 
 // TestTransitions checks that every record kind about a transaction has its transition in
@@ -22,7 +24,7 @@ func TestTransitions(t *testing.T) {
 			continue
 		}
 		from := make([]string, len(s.from))
-		legal := map[TxStatus]bool{}
+		legal := map[pix.TxStatus]bool{}
 		for i, f := range s.from {
 			legal[f] = true
 			if from[i] = f.String(); f == 0 {
@@ -32,8 +34,8 @@ func TestTransitions(t *testing.T) {
 		if row := "| `" + k.String() + "` | " + strings.Join(from, ", ") + " | " + s.to.String() + " |"; !strings.Contains(string(page), row) {
 			t.Errorf("docs/formats.md has no row %s", row)
 		}
-		for from := TxStatus(0); from <= StatusSending; from++ {
-			for to := StatusActive; to <= StatusSending; to++ {
+		for from := pix.TxStatus(0); from <= pix.StatusSending; from++ {
+			for to := pix.StatusActive; to <= pix.StatusSending; to++ {
 				if err := transition(k, from, to); (err == nil) != (legal[from] && to == s.to) {
 					t.Errorf("%v from %v to %v: %v", k, from, to, err)
 				}
@@ -55,16 +57,16 @@ func TestCaseTransitions(t *testing.T) {
 			t.Errorf("%v: about a case %v, from %v to %v", k, about, s.cases, s.caseTo)
 		}
 		if s.entity != entityCase {
-			if err := caseTransition(k, CaseOpen, CaseOpen); err == nil {
+			if err := caseTransition(k, pix.CaseOpen, pix.CaseOpen); err == nil {
 				t.Errorf("%v is about no case, and changes one", k)
 			}
 			continue
 		}
-		if err := transition(k, StatusHeld, StatusHeld); err == nil {
+		if err := transition(k, pix.StatusHeld, pix.StatusHeld); err == nil {
 			t.Errorf("%v is about no transaction, and changes one", k)
 		}
 		from := make([]string, len(s.cases))
-		legal := map[CaseStatus]bool{}
+		legal := map[pix.CaseStatus]bool{}
 		for i, f := range s.cases {
 			legal[f] = true
 			if from[i] = f.String(); f == 0 {
@@ -78,8 +80,8 @@ func TestCaseTransitions(t *testing.T) {
 		if row := "| `" + k.String() + "` | " + strings.Join(from, ", ") + " | " + becomes + " |"; !strings.Contains(string(page), row) {
 			t.Errorf("docs/formats.md has no row %s", row)
 		}
-		for from := CaseStatus(0); from <= CaseCancelled; from++ {
-			for to := CaseOpen; to <= CaseCancelled; to++ {
+		for from := pix.CaseStatus(0); from <= pix.CaseCancelled; from++ {
+			for to := pix.CaseOpen; to <= pix.CaseCancelled; to++ {
 				want := legal[from] && (to == s.caseTo || s.caseTo == 0 && to == from)
 				if err := caseTransition(k, from, to); (err == nil) != want {
 					t.Errorf("%v from %q to %v: %v", k, from, to, err)
@@ -93,10 +95,10 @@ func TestCaseTransitions(t *testing.T) {
 // transaction.
 func TestFollows(t *testing.T) {
 	held := func() *Record {
-		return &Record{Account: 7, Seq: 5, Kind: PayoutHeld, Body: Body{Tx: &Transaction{ID: TxID{1}, Status: StatusHeld}}}
+		return &Record{Account: 7, Seq: 5, Kind: PayoutHeld, Body: Body{Tx: &Transaction{ID: pix.TxID{1}, Status: pix.StatusHeld}}}
 	}
 	accepted := func() *Record {
-		return &Record{Account: 7, Seq: 9, Kind: PayoutAccepted, Body: Body{Prev: 5, Tx: &Transaction{ID: TxID{1}, Status: StatusAccepted}}}
+		return &Record{Account: 7, Seq: 9, Kind: PayoutAccepted, Body: Body{Prev: 5, Tx: &Transaction{ID: pix.TxID{1}, Status: pix.StatusAccepted}}}
 	}
 	if err := held().Follows(nil); err != nil {
 		t.Error(err)
@@ -108,13 +110,13 @@ func TestFollows(t *testing.T) {
 		t.Error(err)
 	}
 	for name, spoil := range map[string]func(r, before *Record){
-		"another transaction":  func(_, before *Record) { before.Tx.ID = TxID{2} },
+		"another transaction":  func(_, before *Record) { before.Tx.ID = pix.TxID{2} },
 		"another record":       func(_, before *Record) { before.Seq = 4 },
 		"another account":      func(_, before *Record) { before.Account = 8 },
 		"no transaction":       func(_, before *Record) { before.Tx = nil },
-		"an illegal status":    func(_, before *Record) { before.Tx.Status = StatusRefused },
-		"another outcome":      func(r, _ *Record) { r.Tx.Status = StatusSettled },
-		"a second beginning":   func(r, _ *Record) { r.Kind, r.Tx.Status = PayoutHeld, StatusHeld },
+		"an illegal status":    func(_, before *Record) { before.Tx.Status = pix.StatusRefused },
+		"another outcome":      func(r, _ *Record) { r.Tx.Status = pix.StatusSettled },
+		"a second beginning":   func(r, _ *Record) { r.Kind, r.Tx.Status = PayoutHeld, pix.StatusHeld },
 		"no record before it":  func(r, _ *Record) { r.Prev = 0 },
 		"a record of no place": func(r, _ *Record) { r.Prev = 4 },
 	} {
@@ -133,16 +135,16 @@ func TestFollows(t *testing.T) {
 // same case, and what the case held, what was owed for it and when it was due before.
 func TestCaseFollows(t *testing.T) {
 	opened := func() *Record {
-		c := &Case{ID: CaseID{1}, Ordinal: 3, Status: CaseClosed, Held: 50, DueAt: 70}
+		c := &Case{ID: pix.CaseID{1}, Ordinal: 3, Status: pix.CaseClosed, Held: 50, DueAt: 70}
 		c.standsAt(5)
 		return &Record{Account: 7, Seq: 5, Kind: CaseWasClosed, Body: Body{Prev: 2, Case: c}}
 	}
 	later := func() *Record {
-		c := &Case{ID: CaseID{1}, Ordinal: 3, Status: CaseClosed}
+		c := &Case{ID: pix.CaseID{1}, Ordinal: 3, Status: pix.CaseClosed}
 		return &Record{Account: 7, Seq: 9, Kind: CaseReleased, Body: Body{Prev: 5, HeldWas: 50, OwedWas: 50, DueWas: 70, Case: c}}
 	}
 	first := func() *Record {
-		return &Record{Account: 7, Seq: 2, Kind: CaseOpened, Body: Body{Case: &Case{ID: CaseID{1}, Ordinal: 3, Status: CaseOpen, Held: 50}}}
+		return &Record{Account: 7, Seq: 2, Kind: CaseOpened, Body: Body{Case: &Case{ID: pix.CaseID{1}, Ordinal: 3, Status: pix.CaseOpen, Held: 50}}}
 	}
 	if err := first().Follows(nil); err != nil {
 		t.Error(err)
@@ -151,20 +153,20 @@ func TestCaseFollows(t *testing.T) {
 		t.Error(err)
 	}
 	for name, spoil := range map[string]func(r, before *Record){
-		"another case":         func(_, before *Record) { before.Case.ID = CaseID{2} },
+		"another case":         func(_, before *Record) { before.Case.ID = pix.CaseID{2} },
 		"another ordinal":      func(_, before *Record) { before.Case.Ordinal = 4 },
 		"another record":       func(_, before *Record) { before.Seq = 4 },
 		"another account":      func(_, before *Record) { before.Account = 8 },
 		"no case":              func(_, before *Record) { before.Case = nil },
-		"an illegal status":    func(_, before *Record) { before.Case.Status = CaseOpen; before.Case.standsAt(5) },
-		"another outcome":      func(r, _ *Record) { r.Case.Status = CaseCancelled },
+		"an illegal status":    func(_, before *Record) { before.Case.Status = pix.CaseOpen; before.Case.standsAt(5) },
+		"another outcome":      func(r, _ *Record) { r.Case.Status = pix.CaseCancelled },
 		"another hold before":  func(r, _ *Record) { r.HeldWas = 49 },
 		"no hold before":       func(r, _ *Record) { r.HeldWas = 0 },
 		"another debt before":  func(r, _ *Record) { r.OwedWas = 49 },
 		"no debt before":       func(r, _ *Record) { r.OwedWas = 0 },
 		"another instant":      func(r, _ *Record) { r.DueWas = 71 },
 		"no instant before":    func(r, _ *Record) { r.DueWas = 0 },
-		"a second beginning":   func(r, _ *Record) { r.Kind, r.Case.Status = CaseOpened, CaseOpen },
+		"a second beginning":   func(r, _ *Record) { r.Kind, r.Case.Status = CaseOpened, pix.CaseOpen },
 		"no record before it":  func(r, _ *Record) { r.Prev = 0 },
 		"a record of no place": func(r, _ *Record) { r.Prev = 4 },
 	} {
@@ -181,7 +183,7 @@ func TestCaseFollows(t *testing.T) {
 		"a hold":      func(r *Record) { r.HeldWas = 1 },
 		"a debt":      func(r *Record) { r.OwedWas = 1 },
 		"an instant":  func(r *Record) { r.DueWas = 1 },
-		"another end": func(r *Record) { r.Case.Status = CaseDefended },
+		"another end": func(r *Record) { r.Case.Status = pix.CaseDefended },
 	} {
 		r := first()
 		if spoil(r); r.Follows(nil) == nil {
@@ -194,17 +196,17 @@ func TestCaseFollows(t *testing.T) {
 // of making a record.
 func TestStaleCopy(t *testing.T) {
 	a := &Account{ID: 7, Seq: 9, Time: 10}
-	for name, was := range map[string]TxStatus{"refused": StatusRefused, "settled": StatusSettled, "rejected": StatusRejected} {
-		tx := &Transaction{ID: TxID{1}, Kind: TxPayout, Status: was, EndToEnd: "E1"}
+	for name, was := range map[string]pix.TxStatus{"refused": pix.StatusRefused, "settled": pix.StatusSettled, "rejected": pix.StatusRejected} {
+		tx := &Transaction{ID: pix.TxID{1}, Kind: pix.TxPayout, Status: was, EndToEnd: "E1"}
 		tx.standsAt(9)
-		tx.Status = StatusHeld // a copy whose status differs from the newest record
+		tx.Status = pix.StatusHeld // a copy whose status differs from the newest record
 		func() {
 			defer func() {
 				if recover() == nil {
 					t.Errorf("%s: accepted", name)
 				}
 			}()
-			a.Decide(Facts{decider: &outcome{ResolveTransfer: ResolveTransfer{ID: tx.ID, EndToEnd: "E1", Result: TransferIsAccepted}, tx: tx}}, Stamp{Reading: At(10)})
+			a.Decide(Facts{decider: &outcome{ResolveTransfer: ResolveTransfer{ID: tx.ID, EndToEnd: "E1", Result: TransferIsAccepted}, tx: tx}}, Stamp{Reading: pix.At(10)})
 		}()
 	}
 }

@@ -1,27 +1,32 @@
 package ledger
 
+import (
+	"pixd/actors/layout"
+	"pixd/actors/pix"
+)
+
 // use is the state of one end-to-end id, computed from all transactions that have the id.
 type use struct {
-	row      *EndToEndRow // the end-to-end row, with only those members that still matter (see take)
+	row      *layout.EndToEndRow // the end-to-end row, with only those members that still matter (see take)
 	endToEnd string
-	holder   TxID     // the transaction that moved money, else the first that may have moved money; zero: none is known
-	inFlight bool     // at least one of the transactions is in flight
-	moved    bool     // at least one of the transactions has settled
-	since    Millis   // when the newest of the settled transactions moved its money
-	voided   Millis   // until when a voided transaction, or one unknown to the engine, may still settle; 0: there is none
-	noMoney  bool     // it is proven that none of the transactions moved money
-	rank     int      // rank of the transaction whose id endToEnd is; see the method name
-	named    Millis   // engine time from which the scheme refuses endToEnd
-	former   []string // ids that the transactions had before a renewal
-	now      Reading
+	holder   pix.TxID   // the transaction that moved money, else the first that may have moved money; zero: none is known
+	inFlight bool       // at least one of the transactions is in flight
+	moved    bool       // at least one of the transactions has settled
+	since    pix.Millis // when the newest of the settled transactions moved its money
+	voided   pix.Millis // until when a voided transaction, or one unknown to the engine, may still settle; 0: there is none
+	noMoney  bool       // it is proven that none of the transactions moved money
+	rank     int        // rank of the transaction whose id endToEnd is; see the method name
+	named    pix.Millis // engine time from which the scheme refuses endToEnd
+	former   []string   // ids that the transactions had before a renewal
+	now      pix.Reading
 	sent     bool // at least one of the transactions may have been sent: not all of them were refused while held
 	matter   int  // number of the transactions that still matter (see take)
 	all      []*Transaction
 }
 
-func (g *gathering) use(row *EndToEndRow) (use, error) {
+func (g *gathering) use(row *layout.EndToEndRow) (use, error) {
 	u := use{noMoney: true, now: g.stamp.Reading}
-	first, err := g.member(row, Member{row.ID, row.Seq})
+	first, err := g.member(row, layout.Member{ID: row.ID, Seq: row.Seq})
 	if err != nil {
 		return u, err
 	}
@@ -50,7 +55,7 @@ func (g *gathering) use(row *EndToEndRow) (use, error) {
 const fewMembers = 8
 
 // member reads the newest state of one payout of a row.
-func (g *gathering) member(row *EndToEndRow, m Member) (*Transaction, error) {
+func (g *gathering) member(row *layout.EndToEndRow, m layout.Member) (*Transaction, error) {
 	if len(row.Members) <= fewMembers {
 		return g.state(m.ID, m.Seq)
 	}
@@ -62,11 +67,11 @@ func (g *gathering) member(row *EndToEndRow, m Member) (*Transaction, error) {
 // transaction, which may still settle under the same id.
 func (u *use) take(t *Transaction) bool {
 	u.name(t)
-	u.sent = u.sent || t.Status != StatusRefused
+	u.sent = u.sent || t.Status != pix.StatusRefused
 	switch {
 	case t.Status.InFlight():
 		u.inFlight = true
-	case t.Status == StatusSettled:
+	case t.Status == pix.StatusSettled:
 		u.moved, u.holder = true, t.ID
 		u.since = max(u.since, t.MovedAt(u.now))
 	case t.Voided():
@@ -78,7 +83,7 @@ func (u *use) take(t *Transaction) bool {
 	default:
 		return false
 	}
-	if u.holder == (TxID{}) {
+	if u.holder == (pix.TxID{}) {
 		u.holder = t.ID
 	}
 	u.noMoney = false
@@ -91,9 +96,9 @@ func (u *use) take(t *Transaction) bool {
 func (u *use) name(t *Transaction) {
 	rank := 1
 	switch {
-	case t.Status == StatusSettled || t.Voided() || t.DuplicateOfUnknown():
+	case t.Status == pix.StatusSettled || t.Voided() || t.DuplicateOfUnknown():
 		rank = 4
-	case t.Status == StatusPending:
+	case t.Status == pix.StatusPending:
 		rank = 2
 	case t.Status.InFlight():
 		rank = 3
@@ -124,7 +129,7 @@ func (u *use) sendable() (others use, stale string) {
 
 // busy tells whether the next equal payout must get the same id again, so that the scheme
 // rejects it as a duplicate. While engine time is doubted, the repeat window does not end.
-func (u *use) busy(window Millis) bool {
+func (u *use) busy(window pix.Millis) bool {
 	return u.inFlight ||
 		u.moved && (u.now.Doubted || u.now.Clock-u.since < window) ||
 		u.voided != 0 && (u.now.Doubted || u.now.Clock < u.voided)

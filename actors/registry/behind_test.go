@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 	"pixd/wal/waltest"
 )
@@ -32,11 +33,11 @@ func (r *refusing) Append(e *wal.Entry) wal.Ticket {
 // every later change with an error.
 func TestBehindForGood(t *testing.T) {
 	j := &refusing{InMemory: waltest.NewInMemory()}
-	g, err := Open(j, func() ledger.Millis { return 1772366400000 })
+	g, err := Open(j, func() pix.Millis { return 1772366400000 })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.RegisterAccount(7, true, ledger.Settings{}, ledger.Key{Type: ledger.KeyEVP, Value: "k"}); err != nil {
+	if _, err := g.RegisterAccount(7, true, ledger.Settings{}, pix.Key{Type: pix.KeyEVP, Value: "k"}); err != nil {
 		t.Fatal(err)
 	}
 	j.on = true

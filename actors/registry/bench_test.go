@@ -8,7 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 const measuredAccounts = 1000
@@ -47,7 +47,7 @@ func BenchmarkLookup(b *testing.B) {
 		if a, ok := g.Account(k.Account); !ok || !a.Active {
 			b.Fatal(a, ok)
 		}
-		k.Used(fixed() + ledger.Millis(n))
+		k.Used(fixed() + pix.Millis(n))
 		n++
 	}
 }

@@ -5,15 +5,16 @@ import (
 	"errors"
 	"fmt"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
 // EndToEndReservation says that an end-to-end id, which a merchant chose itself, belongs to
 // an account from now on.
 type EndToEndReservation struct {
-	EndToEnd string           `cbor:"1,keyasint"`
-	Account  ledger.AccountID `cbor:"2,keyasint"`
+	EndToEnd string        `cbor:"1,keyasint"`
+	Account  pix.AccountID `cbor:"2,keyasint"`
 }
 
 // ErrEndToEndTaken says that the end-to-end id belongs to another account.
@@ -23,7 +24,7 @@ var ErrEndToEndTaken = errors.New("end-to-end id was used by another account")
 // the numbers that are no account's. It is apart from the registry's own stream, which is read
 // from its beginning at every start: reservations grow with the payments, and are looked up by
 // their rows alone. Earlier versions wrote them into the registry's stream.
-const ReservationStream = wal.Stream(ledger.LastAccountID) + 1
+const ReservationStream = wal.Stream(pix.LastAccountID) + 1
 
 // Owns tells whether the records of a stream are the registry's.
 func Owns(s wal.Stream) bool { return s == Stream || s == ReservationStream }
@@ -34,8 +35,8 @@ func Owns(s wal.Stream) bool { return s == Stream || s == ReservationStream }
 // not grow with the number of reservations.
 type Reservations struct {
 	Seq   uint64
-	Time  ledger.Millis
-	owner map[string]ledger.AccountID
+	Time  pix.Millis
+	owner map[string]pix.AccountID
 	order []reserved
 }
 
@@ -53,7 +54,7 @@ func (c *Reservations) Apply(r *Record) error {
 		return fmt.Errorf("registry: record %d (%v) is no reservation", r.Seq, r.Kind)
 	}
 	if c.owner == nil {
-		c.owner = map[string]ledger.AccountID{}
+		c.owner = map[string]pix.AccountID{}
 	}
 	c.owner[r.EndToEnd.EndToEnd] = r.EndToEnd.Account
 	c.order = append(c.order, reserved{r.Seq, r.EndToEnd.EndToEnd})
@@ -75,9 +76,9 @@ func (c *Reservations) Durable(seq uint64) {
 // EndToEndRows are the accounts that the rows of one end-to-end id name; 0: there is no
 // such row.
 type EndToEndRows struct {
-	Reserved ledger.AccountID // the account that reserved the id
-	Used     ledger.AccountID // the account that has a payout under the id
-	Derived  ledger.AccountID // the account for which the engine computed an id that ends in the same 11 characters
+	Reserved pix.AccountID // the account that reserved the id
+	Used     pix.AccountID // the account that has a payout under the id
+	Derived  pix.AccountID // the account for which the engine computed an id that ends in the same 11 characters
 }
 
 // Reserve reserves an end-to-end id for an account, which must exist. It returns no record for a
@@ -114,7 +115,7 @@ const rowReservation = 'c'
 func ReservationRange() (lo, hi []byte) { return []byte{rowReservation}, []byte{rowReservation + 1} }
 
 func reservationKey(endToEnd string) []byte {
-	k := ledger.EndToEndKey(endToEnd)
+	k := layout.EndToEndKey(endToEnd)
 	k[0] = rowReservation
 	return k
 }
@@ -123,19 +124,19 @@ const reservationRowBytes = 8 + 8
 
 // Project makes the rows that a record writes. They depend on that record alone, so that
 // all rows can be rebuilt from the journal.
-func Project(r *Record) []ledger.Row {
+func Project(r *Record) []layout.Row {
 	if r.Kind != EndToEndReserved {
 		return nil
 	}
 	v := binary.BigEndian.AppendUint64(make([]byte, 0, reservationRowBytes), uint64(r.EndToEnd.Account))
-	return []ledger.Row{{Key: reservationKey(r.EndToEnd.EndToEnd), Value: binary.BigEndian.AppendUint64(v, r.Seq)}}
+	return []layout.Row{{Key: reservationKey(r.EndToEnd.EndToEnd), Value: binary.BigEndian.AppendUint64(v, r.Seq)}}
 }
 
-func readReservation(b []byte) (ledger.AccountID, error) {
+func readReservation(b []byte) (pix.AccountID, error) {
 	if len(b) != reservationRowBytes {
 		return 0, fmt.Errorf("registry: reservation row of %d bytes", len(b))
 	}
-	return ledger.AccountID(binary.BigEndian.Uint64(b)), nil
+	return pix.AccountID(binary.BigEndian.Uint64(b)), nil
 }
 
 // reservationFilter is the size, in bytes, of the filter over reservations. It is enough
@@ -160,7 +161,7 @@ func (g *Registry) endToEndRows(endToEnd string) (found EndToEndRows, err error)
 			return found, err
 		}
 	}
-	for i, key := range ledger.EndToEndKeys(endToEnd) {
+	for i, key := range layout.EndToEndKeys(endToEnd) {
 		b, ok, err := g.journal.Get(key)
 		if err != nil {
 			return found, err
@@ -168,7 +169,7 @@ func (g *Registry) endToEndRows(endToEnd string) (found EndToEndRows, err error)
 		if !ok {
 			continue
 		}
-		row, err := ledger.DecodeEndToEndRow(b)
+		row, err := layout.DecodeEndToEndRow(b)
 		if err != nil {
 			return found, err
 		}

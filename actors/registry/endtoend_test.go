@@ -8,7 +8,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -18,7 +20,7 @@ func e2eID(n int) string { return fmt.Sprintf("E99999004202603011200%011d", n) }
 // both are in one store, and ranges of an account's rows are read by their keys.
 func TestReservationsAreApart(t *testing.T) {
 	key := reservationKey(e2eID(1))
-	if name := ledger.RowName(key); name != "" {
+	if name := layout.RowName(key); name != "" {
 		t.Errorf("a reservation's row is also a ledger's %s row", name)
 	}
 	lo, hi := ReservationRange()
@@ -41,7 +43,7 @@ func TestReserveEndToEnd(t *testing.T) {
 	if ok, err := g.ReserveEndToEnd(3, e2eID(1)); ok || !errors.Is(err, ErrUnknownAccount) {
 		t.Errorf("an account that is not there: %v %v", ok, err)
 	}
-	expect := func(g *Registry, a ledger.AccountID, n int, want bool, records uint64) {
+	expect := func(g *Registry, a pix.AccountID, n int, want bool, records uint64) {
 		t.Helper()
 		before := g.ids.machine.Seq
 		if ok, err := g.ReserveEndToEnd(a, e2eID(n)); ok != want || err != nil {
@@ -85,7 +87,7 @@ func TestReserveAtOnce(t *testing.T) {
 		for w := range 8 {
 			work.Go(func() {
 				for n := w; n < ids; n += 8 {
-					ok, err := g.ReserveEndToEnd(ledger.AccountID(a+1), e2eID(n))
+					ok, err := g.ReserveEndToEnd(pix.AccountID(a+1), e2eID(n))
 					if err != nil {
 						t.Error(err)
 					}
@@ -124,7 +126,7 @@ func TestReservationIsDurable(t *testing.T) {
 		t.Fatal(err)
 	}
 	answers := make(chan bool, 3)
-	for n, a := range []ledger.AccountID{1, 2, 1} {
+	for n, a := range []pix.AccountID{1, 2, 1} {
 		go func() {
 			ok, err := g.ReserveEndToEnd(a, e2eID(1))
 			if err != nil {
@@ -159,16 +161,16 @@ func TestReserveUsed(t *testing.T) {
 	row = append(row, make([]byte, 24)...)
 	done := make(chan error, 1)
 	s.Append(&wal.Entry{Out: []wal.Out{&published{done: done}}, Ops: []wal.Op{
-		{Kind: wal.OpSet, Key: ledger.EndToEndKey(e2eID(1)), Value: row},
-		{Kind: wal.OpSet, Key: ledger.SuffixKey(e2eID(2)[21:]), Value: row},
-		{Kind: wal.OpSet, Key: ledger.EndToEndKey(e2eID(3)), Value: []byte("short")},
+		{Kind: wal.OpSet, Key: layout.EndToEndKey(e2eID(1)), Value: row},
+		{Kind: wal.OpSet, Key: layout.SuffixKey(e2eID(2)[21:]), Value: row},
+		{Kind: wal.OpSet, Key: layout.EndToEndKey(e2eID(3)), Value: []byte("short")},
 	}})
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	nextMinute := ledger.EndToEnd("99999004", 1772366400000+60_000, e2eID(2)[21:])
+	nextMinute := pix.EndToEnd("99999004", 1772366400000+60_000, e2eID(2)[21:])
 	for _, c := range []struct {
-		account ledger.AccountID
+		account pix.AccountID
 		id      string
 		want    bool
 		records uint64

@@ -7,13 +7,14 @@ import (
 	"sync/atomic"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // Account is the registry's entry for an account.
 type Account struct {
-	ID        ledger.AccountID `cbor:"1,keyasint"`
+	ID        pix.AccountID    `cbor:"1,keyasint"`
 	Active    bool             `cbor:"2,keyasint,omitempty"`
-	CreatedAt ledger.Millis    `cbor:"3,keyasint"`
+	CreatedAt pix.Millis       `cbor:"3,keyasint"`
 	Opening   *ledger.Settings `cbor:"4,keyasint"` // settings with which the account is opened; kept so that a crash before the opening loses nothing
 
 	PixKeys []string `cbor:"-"` // in the order in which they were reserved; the first key is in the account's QR codes
@@ -22,15 +23,15 @@ type Account struct {
 
 // APIKey is a merchant's credential for the API. Only a hash of the secret is kept, in memory too.
 type APIKey struct {
-	ClientID    string           `cbor:"1,keyasint"`
-	Account     ledger.AccountID `cbor:"2,keyasint"`
-	SecretHash  [32]byte         `cbor:"3,keyasint"` // SHA-256 of the secret as the client sends it
-	Permissions Permissions      `cbor:"4,keyasint,omitempty"`
-	Whitelist   []string         `cbor:"5,keyasint,omitempty"` // the entries as the operator wrote them; see ParseWhitelist
-	ExpiresAt   ledger.Millis    `cbor:"6,keyasint,omitempty"` // when the key expires; 0: never
-	Signing     bool             `cbor:"7,keyasint,omitempty"` // false: no POST request works with this key
-	Active      bool             `cbor:"8,keyasint,omitempty"`
-	CreatedAt   ledger.Millis    `cbor:"9,keyasint"`
+	ClientID    string        `cbor:"1,keyasint"`
+	Account     pix.AccountID `cbor:"2,keyasint"`
+	SecretHash  [32]byte      `cbor:"3,keyasint"` // SHA-256 of the secret as the client sends it
+	Permissions Permissions   `cbor:"4,keyasint,omitempty"`
+	Whitelist   []string      `cbor:"5,keyasint,omitempty"` // the entries as the operator wrote them; see ParseWhitelist
+	ExpiresAt   pix.Millis    `cbor:"6,keyasint,omitempty"` // when the key expires; 0: never
+	Signing     bool          `cbor:"7,keyasint,omitempty"` // false: no POST request works with this key
+	Active      bool          `cbor:"8,keyasint,omitempty"`
+	CreatedAt   pix.Millis    `cbor:"9,keyasint"`
 
 	allowed []netip.Prefix
 	uses    *uses
@@ -55,11 +56,11 @@ func (k *APIKey) Allows(ip netip.Addr) bool {
 }
 
 // Used notes that the key was used at a time.
-func (k *APIKey) Used(at ledger.Millis) { k.uses.last.Store(int64(at)) }
+func (k *APIKey) Used(at pix.Millis) { k.uses.last.Store(int64(at)) }
 
 // LastUsed returns the time of the newest use; 0: never used. A use by an earlier process
 // counts if it was set through Registry.Remember.
-func (k *APIKey) LastUsed() ledger.Millis { return ledger.Millis(k.uses.last.Load()) }
+func (k *APIKey) LastUsed() pix.Millis { return pix.Millis(k.uses.last.Load()) }
 
 // Warnings describes those whitelist entries that no address can match.
 func (k *APIKey) Warnings() []string {
@@ -120,11 +121,11 @@ func unpadded(a netip.Addr) string {
 
 // PixKey is a PIX key that belongs to an account of this service.
 type PixKey struct {
-	Key        string           `cbor:"1,keyasint"` // as the directory spells it
-	Type       ledger.KeyType   `cbor:"2,keyasint"`
-	Account    ledger.AccountID `cbor:"3,keyasint"`
-	CreatedAt  ledger.Millis    `cbor:"4,keyasint"`
-	Registered bool             `cbor:"5,keyasint,omitempty"` // the scheme has registered the key
+	Key        string        `cbor:"1,keyasint"` // as the directory spells it
+	Type       pix.KeyType   `cbor:"2,keyasint"`
+	Account    pix.AccountID `cbor:"3,keyasint"`
+	CreatedAt  pix.Millis    `cbor:"4,keyasint"`
+	Registered bool          `cbor:"5,keyasint,omitempty"` // the scheme has registered the key
 
 	reserved uint64 // sequence of the record that reserved the key; it tells apart reservations of one key before and after a removal
 	moved    bool   // the key was removed from an account before it was reserved

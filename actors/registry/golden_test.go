@@ -10,14 +10,16 @@ import (
 	"slices"
 	"testing"
 
+	"pixd/actors/cbormap"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files anew: a stored format may only grow")
 
 // goldenRecords is one record of every kind, with every field that the kind can have.
 func goldenRecords() []Record {
-	threshold := ledger.Amount(7)
+	threshold := pix.Amount(7)
 	account := &Account{
 		ID: 7, Active: true, CreatedAt: 1772366400000,
 		Opening: &ledger.Settings{
@@ -32,7 +34,7 @@ func goldenRecords() []Record {
 		CreatedAt: 1772366400000,
 	}
 	pix := &PixKey{
-		Key: "ana@example.com", Type: ledger.KeyEmail, Account: 7, CreatedAt: 1772366400000, Registered: true,
+		Key: "ana@example.com", Type: pix.KeyEmail, Account: 7, CreatedAt: 1772366400000, Registered: true,
 	}
 	register := &EndToEndReservation{EndToEnd: "E99999004202603011200abcdefghijk", Account: 7}
 	bodies := map[RecordKind]Record{
@@ -111,7 +113,7 @@ func golden(t *testing.T, name, got string) {
 func TestDecodeNeverGuesses(t *testing.T) {
 	good := goldenRecords()[0]
 	body := good.Encode()
-	newer, err := encoding.Marshal(map[int]any{1: map[int]any{1: 7}, 99: 1})
+	newer, err := cbormap.Encoding.Marshal(map[int]any{1: map[int]any{1: 7}, 99: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -37,14 +37,14 @@ func TestReadersUnderChanges(t *testing.T) {
 	for w := range 4 {
 		work.Go(func() {
 			for n := w; !stop.Load(); n += 4 {
-				id := ledger.AccountID(n + 1)
+				id := pix.AccountID(n + 1)
 				register(t, g, n+1)
 				name := fmt.Sprint("cli_", n)
 				for _, err := range []error{
 					second(g.MakeAPIKey(APIKey{ClientID: name, Account: id})),
 					g.SetActive(id, false),
 					second(g.ChangeAPIKey(name, func(k *APIKey) { k.Active = false })),
-					second(g.ReservePixKey(id, ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("%d@example.com", n)})),
+					second(g.ReservePixKey(id, pix.Key{Type: pix.KeyEmail, Value: fmt.Sprintf("%d@example.com", n)})),
 					registered(g, evp(n+1).Value),
 				} {
 					if err != nil {
@@ -159,7 +159,7 @@ func TestReserveByMany(t *testing.T) {
 			for range each {
 				work.Go(func() {
 					<-start
-					ok, err := g.ReserveEndToEnd(ledger.AccountID(a+1), e2eID(n))
+					ok, err := g.ReserveEndToEnd(pix.AccountID(a+1), e2eID(n))
 					if first.CompareAndSwap(false, true) {
 						kept = disk.CrashClone(vfs.CrashCloneCfg{})
 					}
@@ -184,7 +184,7 @@ func TestReserveByMany(t *testing.T) {
 		}
 		again, s := afterCut(t, kept)
 		for a := range accounts {
-			if ok, err := again.ReserveEndToEnd(ledger.AccountID(a+1), e2eID(n)); err != nil || ok != (a+1 == winner) {
+			if ok, err := again.ReserveEndToEnd(pix.AccountID(a+1), e2eID(n)); err != nil || ok != (a+1 == winner) {
 				t.Errorf("id %d: after the cut account %d is reported %v %v, and %d had it", n, a+1, ok, err, winner)
 			}
 		}

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/fxamacker/cbor/v2"
-
-	"pixd/actors/ledger"
+	"pixd/actors/cbormap"
+	"pixd/actors/pix"
 )
 
 // RecordKind is the kind of event that a registry record is about. Its values are stored;
@@ -57,26 +56,19 @@ func (k RecordKind) String() string {
 // Record is one event in the registry. Exactly one of its four pointers is set, depending
 // on Kind.
 type Record struct {
-	Kind    RecordKind    `cbor:"-"`
-	Seq     uint64        `cbor:"-"`
-	Time    ledger.Millis `cbor:"-"`
-	Account *Account      `cbor:"1,keyasint,omitempty"`
-	APIKey  *APIKey       `cbor:"2,keyasint,omitempty"`
-	PixKey  *PixKey       `cbor:"3,keyasint,omitempty"`
+	Kind    RecordKind `cbor:"-"`
+	Seq     uint64     `cbor:"-"`
+	Time    pix.Millis `cbor:"-"`
+	Account *Account   `cbor:"1,keyasint,omitempty"`
+	APIKey  *APIKey    `cbor:"2,keyasint,omitempty"`
+	PixKey  *PixKey    `cbor:"3,keyasint,omitempty"`
 
 	EndToEnd *EndToEndReservation `cbor:"4,keyasint,omitempty"`
 }
 
-var (
-	encoding, _ = cbor.CoreDetEncOptions().EncMode()
-	decoding, _ = cbor.DecOptions{
-		DupMapKey: cbor.DupMapKeyEnforcedAPF, ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
-	}.DecMode()
-)
-
 // Encode encodes the record's body as it is journaled.
 func (r *Record) Encode() []byte {
-	b, err := encoding.Marshal(r)
+	b, err := cbormap.Encoding.Marshal(r)
 	if err != nil {
 		panic(fmt.Sprintf("registry: encode %v: %v", r.Kind, err))
 	}
@@ -89,7 +81,7 @@ func (r *Record) Decode(b []byte) error {
 	if _, known := kinds[r.Kind]; !known {
 		return fmt.Errorf("registry: record %d: unknown kind %d", r.Seq, r.Kind)
 	}
-	if err := decoding.Unmarshal(b, r); err != nil {
+	if err := cbormap.Decoding.Unmarshal(b, r); err != nil {
 		return fmt.Errorf("registry: record %d (%v): %w", r.Seq, r.Kind, err)
 	}
 	return nil
@@ -110,9 +102,9 @@ var (
 // reservations of end-to-end ids have a stream and a state of their own; see Reservations.
 type Machine struct {
 	Seq      uint64
-	Time     ledger.Millis
-	accounts map[ledger.AccountID]*Account
-	order    []ledger.AccountID // account ids in the order in which the accounts were registered
+	Time     pix.Millis
+	accounts map[pix.AccountID]*Account
+	order    []pix.AccountID // account ids in the order in which the accounts were registered
 	apiKeys  map[string]*APIKey
 	pixKeys  map[string]*PixKey
 	removals map[string]*PixKey // keys that were removed, and of whose removal the scheme has not heard
@@ -122,7 +114,7 @@ type Machine struct {
 // NewMachine makes an empty registry.
 func NewMachine() *Machine {
 	return &Machine{
-		accounts: map[ledger.AccountID]*Account{},
+		accounts: map[pix.AccountID]*Account{},
 		apiKeys:  map[string]*APIKey{},
 		pixKeys:  map[string]*PixKey{},
 		removals: map[string]*PixKey{},
@@ -132,7 +124,7 @@ func NewMachine() *Machine {
 
 // RegisterAccount adds an account with its first PIX key.
 func (m *Machine) RegisterAccount(a Account, key PixKey) ([]Record, error) {
-	if a.ID == 0 || a.ID > ledger.LastAccountID {
+	if a.ID == 0 || a.ID > pix.LastAccountID {
 		return nil, fmt.Errorf("account %v: %w", a.ID, ErrReserved)
 	}
 	if m.accounts[a.ID] != nil {
@@ -146,7 +138,7 @@ func (m *Machine) RegisterAccount(a Account, key PixKey) ([]Record, error) {
 
 // SetActive makes an account active or inactive. It returns no record where nothing
 // changes.
-func (m *Machine) SetActive(id ledger.AccountID, active bool) ([]Record, error) {
+func (m *Machine) SetActive(id pix.AccountID, active bool) ([]Record, error) {
 	a := m.accounts[id]
 	if a == nil {
 		return nil, ErrUnknownAccount
@@ -210,7 +202,7 @@ func (m *Machine) RegisteredPixKey(k *PixKey) ([]Record, error) {
 
 // RemovePixKey takes a PIX key from an account. ErrNoKey: the account does not have the key;
 // ErrLastKey: it has no other.
-func (m *Machine) RemovePixKey(id ledger.AccountID, key string) ([]Record, error) {
+func (m *Machine) RemovePixKey(id pix.AccountID, key string) ([]Record, error) {
 	a, k := m.accounts[id], m.pixKeys[key]
 	switch {
 	case a == nil:
@@ -330,7 +322,7 @@ func (m *Machine) applyEndToEnd(r *Record) bool { return r.EndToEnd != nil }
 // replace replaces an account's entry by an edited copy. The copy's lists may share memory
 // with the old entry's lists: only the machine appends to the lists, and a reader of the
 // old entry sees the old length. An edit that removes from a list makes a new list.
-func (m *Machine) replace(id ledger.AccountID, edit func(*Account)) {
+func (m *Machine) replace(id pix.AccountID, edit func(*Account)) {
 	if old := m.accounts[id]; old != nil {
 		a := *old
 		edit(&a)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // driver is a machine, with methods for the steps of the tests.
@@ -37,14 +37,14 @@ func (b *driver) take(records []Record, err error) string {
 	return strings.Join(kinds, " ")
 }
 
-func (b *driver) register(id ledger.AccountID, key string) string {
+func (b *driver) register(id pix.AccountID, key string) string {
 	return b.take(b.m.RegisterAccount(
-		Account{ID: id, Active: true}, PixKey{Key: key, Type: ledger.KeyEVP, Account: id},
+		Account{ID: id, Active: true}, PixKey{Key: key, Type: pix.KeyEVP, Account: id},
 	))
 }
 
-func (b *driver) pix(id ledger.AccountID, key string) string {
-	return b.take(b.m.ReservePixKey(PixKey{Key: key, Type: ledger.KeyEmail, Account: id}))
+func (b *driver) pix(id pix.AccountID, key string) string {
+	return b.take(b.m.ReservePixKey(PixKey{Key: key, Type: pix.KeyEmail, Account: id}))
 }
 
 // TestMachine runs one registry through a list of commands and checks the records or the
@@ -82,7 +82,7 @@ func TestMachine(t *testing.T) {
 	if one.Active || !slices.Equal(one.PixKeys, []string{"first", "k"}) || !slices.Equal(one.APIKeys, []string{"cli_1"}) {
 		t.Errorf("the first account ended as %+v", one)
 	}
-	if !b.m.pixKeys["k"].Registered || b.m.apiKeys["cli_1"].Active || !slices.Equal(b.m.order, []ledger.AccountID{1, 2}) {
+	if !b.m.pixKeys["k"].Registered || b.m.apiKeys["cli_1"].Active || !slices.Equal(b.m.order, []pix.AccountID{1, 2}) {
 		t.Errorf("the registry ended as %+v", b.m)
 	}
 }
@@ -195,7 +195,7 @@ func TestKindTable(t *testing.T) {
 
 // TestReservedNumbers checks that 0 and the last 65,536 numbers are refused as account ids.
 func TestReservedNumbers(t *testing.T) {
-	for id, ok := range map[ledger.AccountID]bool{0: false, 1: true, 1<<64 - 65_537: true, 1<<64 - 65_536: false, 1<<64 - 1: false} {
+	for id, ok := range map[pix.AccountID]bool{0: false, 1: true, 1<<64 - 65_537: true, 1<<64 - 65_536: false, 1<<64 - 1: false} {
 		_, err := NewMachine().RegisterAccount(Account{ID: id}, PixKey{Key: "k", Account: id})
 		if ok != (err == nil) || !ok && !errors.Is(err, ErrReserved) {
 			t.Errorf("account %d: %v", uint64(id), err)

@@ -5,13 +5,13 @@ import (
 	"slices"
 
 	"pixd/actors/keyed"
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // ReservePixKey gives a PIX key to an account; ErrKeyTaken where the key belongs to another
 // account.
-func (g *Registry) ReservePixKey(id ledger.AccountID, key ledger.Key) (*PixKey, error) {
-	err := g.change(func(m *Machine, now ledger.Millis) ([]Record, error) {
+func (g *Registry) ReservePixKey(id pix.AccountID, key pix.Key) (*PixKey, error) {
+	err := g.change(func(m *Machine, now pix.Millis) ([]Record, error) {
 		return m.ReservePixKey(PixKey{Key: key.Value, Type: key.Type, Account: id, CreatedAt: now})
 	})
 	if err != nil {
@@ -27,15 +27,15 @@ func (g *Registry) ReservePixKey(id ledger.AccountID, key ledger.Key) (*PixKey, 
 // RegisteredPixKey records that the scheme has registered a PIX key. It changes nothing if
 // the key was removed since k was read, even if it was reserved again.
 func (g *Registry) RegisteredPixKey(k *PixKey) error {
-	return g.change(func(m *Machine, _ ledger.Millis) ([]Record, error) { return m.RegisteredPixKey(k) })
+	return g.change(func(m *Machine, _ pix.Millis) ([]Record, error) { return m.RegisteredPixKey(k) })
 }
 
 // RemovePixKey takes a PIX key, in the directory's spelling, from an account, and returns the
 // key's last entry. Any account may reserve the key from then on. ErrNoKey: the account does
 // not have the key; ErrLastKey: it has no other.
-func (g *Registry) RemovePixKey(id ledger.AccountID, key string) (*PixKey, error) {
+func (g *Registry) RemovePixKey(id pix.AccountID, key string) (*PixKey, error) {
 	var removed *PixKey
-	err := g.change(func(m *Machine, _ ledger.Millis) ([]Record, error) {
+	err := g.change(func(m *Machine, _ pix.Millis) ([]Record, error) {
 		records, err := m.RemovePixKey(id, key)
 		if err == nil {
 			removed = records[0].PixKey
@@ -51,7 +51,7 @@ func (g *Registry) RemovePixKey(id ledger.AccountID, key string) (*PixKey, error
 // UnlistedPixKey records that the scheme has heard of a removal that Removal or Removals
 // returned.
 func (g *Registry) UnlistedPixKey(k *PixKey) error {
-	return g.change(func(m *Machine, _ ledger.Millis) ([]Record, error) { return m.UnlistedPixKey(k) })
+	return g.change(func(m *Machine, _ pix.Millis) ([]Record, error) { return m.UnlistedPixKey(k) })
 }
 
 // PixKey finds a PIX key, in the directory's spelling; false where no account here has the
@@ -68,7 +68,7 @@ func (g *Registry) Holds(key string) bool {
 
 // KeyOwner returns the account that has a PIX key, registered or not; false where no account
 // here has it.
-func (g *Registry) KeyOwner(key string) (ledger.AccountID, bool) {
+func (g *Registry) KeyOwner(key string) (pix.AccountID, bool) {
 	k, ok := g.PixKey(key)
 	if !ok {
 		return 0, false

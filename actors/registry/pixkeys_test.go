@@ -8,16 +8,16 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
-var email = ledger.Key{Type: ledger.KeyEmail, Value: "k"}
+var email = pix.Key{Type: pix.KeyEmail, Value: "k"}
 
 // keysOf lists the registry's PIX keys and open removals, by account.
 func keysOf(g *Registry) string {
 	s := ""
-	for _, id := range []ledger.AccountID{1, 2} {
+	for _, id := range []pix.AccountID{1, 2} {
 		a, _ := g.Account(id)
 		for _, name := range a.PixKeys {
 			k, ok := g.PixKey(name)
@@ -97,7 +97,7 @@ func TestRemoval(t *testing.T) {
 // removal does not count for a reservation after it, be it another account's or the same
 // one's.
 func TestLateRegistration(t *testing.T) {
-	for _, next := range []ledger.AccountID{1, 2} {
+	for _, next := range []pix.AccountID{1, 2} {
 		g := open(t, openStore(t, vfs.NewMem()))
 		register(t, g, 1)
 		register(t, g, 2)

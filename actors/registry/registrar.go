@@ -6,14 +6,14 @@ import (
 	"sync"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/redact"
 )
 
 // Directory is the part of the scheme that has our PIX keys; see scheme.Scheme.
 type Directory interface {
-	RegisterKey(ctx context.Context, key ledger.Key, account ledger.AccountID) error
-	DeregisterKey(ctx context.Context, key ledger.Key, account ledger.AccountID) error
+	RegisterKey(ctx context.Context, key pix.Key, account pix.AccountID) error
+	DeregisterKey(ctx context.Context, key pix.Key, account pix.AccountID) error
 }
 
 // Registrar tells the scheme which PIX keys are ours: it registers each key when it is
@@ -69,7 +69,7 @@ func (r *Registrar) update(ctx context.Context, key string, again bool) bool {
 func (r *Registrar) register(ctx context.Context, k *PixKey) bool {
 	within, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
-	if err := r.Scheme.RegisterKey(within, ledger.Key{Type: k.Type, Value: k.Key}, k.Account); err != nil {
+	if err := r.Scheme.RegisterKey(within, pix.Key{Type: k.Type, Value: k.Key}, k.Account); err != nil {
 		r.Log.Warn("PIX key not registered with the scheme yet", "account", k.Account.String(), "key", redact.Text(k.Key), "error", err)
 		return false
 	}
@@ -87,7 +87,7 @@ func (r *Registrar) register(ctx context.Context, k *PixKey) bool {
 func (r *Registrar) deregister(ctx context.Context, k *PixKey) bool {
 	within, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
-	if err := r.Scheme.DeregisterKey(within, ledger.Key{Type: k.Type, Value: k.Key}, k.Account); err != nil {
+	if err := r.Scheme.DeregisterKey(within, pix.Key{Type: k.Type, Value: k.Key}, k.Account); err != nil {
 		r.Log.Warn("scheme not told yet that a PIX key was removed", "account", k.Account.String(), "error", err)
 		return false
 	}
@@ -168,7 +168,7 @@ func (r *Registrar) some(from int) (keys []*PixKey, next int) {
 }
 
 // taken returns those keys of an account that the scheme has taken.
-func (r *Registrar) taken(id ledger.AccountID) (keys []*PixKey) {
+func (r *Registrar) taken(id pix.AccountID) (keys []*PixKey) {
 	a, _ := r.Registry.Account(id)
 	for _, key := range a.PixKeys {
 		if k, ok := r.Registry.PixKey(key); ok && k.Registered {
@@ -203,7 +203,7 @@ func (r *Registrar) pass(ctx context.Context, keys []*PixKey, tell func(ctx cont
 // known returns all keys that the scheme has taken earlier.
 func (r *Registrar) known(ctx context.Context) (keys []*PixKey) {
 	for from := 0; from >= 0 && ctx.Err() == nil; {
-		var ids []ledger.AccountID
+		var ids []pix.AccountID
 		ids, from = r.Registry.Accounts(from, 1000)
 		for _, id := range ids {
 			keys = append(keys, r.taken(id)...)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 	"pixd/wal/waltest"
 )
@@ -24,16 +25,16 @@ type pickyScheme struct {
 }
 
 // RegisterKey implements Directory.
-func (p *pickyScheme) RegisterKey(_ context.Context, k ledger.Key, _ ledger.AccountID) error {
+func (p *pickyScheme) RegisterKey(_ context.Context, k pix.Key, _ pix.AccountID) error {
 	return p.hear(k)
 }
 
 // DeregisterKey implements Directory.
-func (p *pickyScheme) DeregisterKey(_ context.Context, k ledger.Key, _ ledger.AccountID) error {
+func (p *pickyScheme) DeregisterKey(_ context.Context, k pix.Key, _ pix.AccountID) error {
 	return p.hear(k)
 }
 
-func (p *pickyScheme) hear(k ledger.Key) error {
+func (p *pickyScheme) hear(k pix.Key) error {
 	p.reported = append(p.reported, k.Value)
 	if p.refuses[k.Value] || p.refuses["all"] {
 		return errors.New("no")
@@ -48,7 +49,7 @@ func TestRemindGoesOn(t *testing.T) {
 	var keys []*PixKey
 	r, _, _ := newRegistrar(t)
 	for n := range 10 {
-		k, err := r.Registry.ReservePixKey(1, ledger.Key{Type: ledger.KeyEVP, Value: fmt.Sprint("k", n)})
+		k, err := r.Registry.ReservePixKey(1, pix.Key{Type: pix.KeyEVP, Value: fmt.Sprint("k", n)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +90,7 @@ func TestRoundsReachEveryKey(t *testing.T) {
 	s := &pickyScheme{refuses: map[string]bool{"k0": true, "k1": true, "k2": true}}
 	r.Scheme = s
 	for n := range 6 {
-		if _, err := r.Registry.ReservePixKey(1, ledger.Key{Type: ledger.KeyEVP, Value: fmt.Sprint("k", n)}); err != nil {
+		if _, err := r.Registry.ReservePixKey(1, pix.Key{Type: pix.KeyEVP, Value: fmt.Sprint("k", n)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -118,13 +119,13 @@ func TestRoundsReachEveryKey(t *testing.T) {
 // remembering is a scheme that has keys. It fails while down is set, and calls during, if
 // set, while it registers a key.
 type remembering struct {
-	has    map[string]ledger.AccountID
+	has    map[string]pix.AccountID
 	down   bool
 	during func()
 	calls  []string
 }
 
-func (s *remembering) RegisterKey(_ context.Context, k ledger.Key, a ledger.AccountID) error {
+func (s *remembering) RegisterKey(_ context.Context, k pix.Key, a pix.AccountID) error {
 	s.calls = append(s.calls, fmt.Sprint("register ", k.Value, " ", uint64(a)))
 	if s.down {
 		return errors.New("down")
@@ -136,7 +137,7 @@ func (s *remembering) RegisterKey(_ context.Context, k ledger.Key, a ledger.Acco
 	return nil
 }
 
-func (s *remembering) DeregisterKey(_ context.Context, k ledger.Key, a ledger.AccountID) error {
+func (s *remembering) DeregisterKey(_ context.Context, k pix.Key, a pix.AccountID) error {
 	s.calls = append(s.calls, fmt.Sprint("deregister ", k.Value, " ", uint64(a)))
 	if s.down {
 		return errors.New("down")
@@ -150,9 +151,9 @@ func (s *remembering) DeregisterKey(_ context.Context, k ledger.Key, a ledger.Ac
 // newRegistrar returns a registrar over a registry with two accounts.
 func newRegistrar(t *testing.T) (*Registrar, *remembering, func() *Registrar) {
 	j := waltest.NewInMemory()
-	s := &remembering{has: map[string]ledger.AccountID{}}
+	s := &remembering{has: map[string]pix.AccountID{}}
 	opened := func() *Registrar {
-		g, err := Open(settling{j}, func() ledger.Millis { return 1772366400000 })
+		g, err := Open(settling{j}, func() pix.Millis { return 1772366400000 })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,8 +161,8 @@ func newRegistrar(t *testing.T) (*Registrar, *remembering, func() *Registrar) {
 	}
 	r := opened()
 	for n := range 2 {
-		evp := ledger.Key{Type: ledger.KeyEVP, Value: fmt.Sprint("first", n+1)}
-		if _, err := r.Registry.RegisterAccount(ledger.AccountID(n+1), true, ledger.DefaultSettings(), evp); err != nil {
+		evp := pix.Key{Type: pix.KeyEVP, Value: fmt.Sprint("first", n+1)}
+		if _, err := r.Registry.RegisterAccount(pix.AccountID(n+1), true, ledger.DefaultSettings(), evp); err != nil {
 			t.Fatal(err)
 		}
 		r.Tell(evp.Value)
@@ -178,19 +179,19 @@ func (s settling) Append(e *wal.Entry) wal.Ticket {
 	return s.InMemory.Append(e)
 }
 
-var shopKey = ledger.Key{Type: ledger.KeyEmail, Value: "k"}
+var shopKey = pix.Key{Type: pix.KeyEmail, Value: "k"}
 
 // TestRegistrarTellsRemovalsFirst checks that the scheme hears of a removal before it hears of
 // the key's next owner, and that a removal which it has not heard is told after a restart.
 func TestRegistrarTellsRemovalsFirst(t *testing.T) {
 	r, s, opened := newRegistrar(t)
-	reserve := func(id ledger.AccountID) {
+	reserve := func(id pix.AccountID) {
 		t.Helper()
 		if _, err := r.Registry.ReservePixKey(id, shopKey); err != nil {
 			t.Fatal(err)
 		}
 	}
-	remove := func(id ledger.AccountID) {
+	remove := func(id pix.AccountID) {
 		t.Helper()
 		if _, err := r.Registry.RemovePixKey(id, "k"); err != nil {
 			t.Fatal(err)
@@ -284,7 +285,7 @@ type unwilling struct {
 	times   map[string]int
 }
 
-func (r *unwilling) RegisterKey(_ context.Context, k ledger.Key, _ ledger.AccountID) error {
+func (r *unwilling) RegisterKey(_ context.Context, k pix.Key, _ pix.AccountID) error {
 	r.mu.Lock()
 	r.times[k.Value]++
 	r.mu.Unlock()
@@ -308,7 +309,7 @@ func TestRegistrarGoesOn(t *testing.T) {
 		s := &unwilling{times: map[string]int{}}
 		s.refuses.Store(true)
 		r.Scheme = s
-		if _, err := r.Registry.ReservePixKey(1, ledger.Key{Type: ledger.KeyEVP, Value: "k0"}); err != nil {
+		if _, err := r.Registry.ReservePixKey(1, pix.Key{Type: pix.KeyEVP, Value: "k0"}); err != nil {
 			t.Fatal(err)
 		}
 		ctx, end := context.WithCancel(t.Context())

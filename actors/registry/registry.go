@@ -9,6 +9,7 @@ import (
 
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -27,7 +28,7 @@ type Journal interface {
 // change is durable and visible to every reader.
 type Registry struct {
 	journal Journal
-	now     func() ledger.Millis
+	now     func() pix.Millis
 
 	mu      sync.Mutex // guards machine and sum; locked while a change is decided, but not while its entry is synced
 	machine *Machine
@@ -38,21 +39,21 @@ type Registry struct {
 	reserved *keyed.Filter // filter over the rows of all reservations
 
 	// The entries that readers see. They are set only once they are durable.
-	accounts keyed.Map[ledger.AccountID, *Account]
+	accounts keyed.Map[pix.AccountID, *Account]
 	apiKeys  keyed.Map[string, *APIKey]
 	pixKeys  keyed.Map[string, *PixKey]
 	removals keyed.Map[string, *PixKey]
-	order    atomic.Pointer[[]ledger.AccountID]
+	order    atomic.Pointer[[]pix.AccountID]
 }
 
 // Decode decodes a record of the registry's stream.
 func Decode(w *wal.Record) (*Record, error) {
-	r := &Record{Kind: RecordKind(w.Kind), Seq: w.Seq, Time: ledger.Millis(w.Time)}
+	r := &Record{Kind: RecordKind(w.Kind), Seq: w.Seq, Time: pix.Millis(w.Time)}
 	return r, r.Decode(w.Body)
 }
 
 // Open rebuilds the registry from its stream.
-func Open(j Journal, now func() ledger.Millis) (*Registry, error) {
+func Open(j Journal, now func() pix.Millis) (*Registry, error) {
 	g := &Registry{journal: j, now: now, machine: NewMachine(), reserved: keyed.NewFilter(reservationFilter)}
 	err := j.Read(Stream, 1, 0, func(w wal.Record) error {
 		r, err := Decode(&w)
@@ -97,7 +98,7 @@ var errBehind = errors.New("registry: is ahead of the journal; the engine must b
 
 // change makes a change: it calls decide, journals the records, and returns once they are
 // durable.
-func (g *Registry) change(decide func(*Machine, ledger.Millis) ([]Record, error)) error {
+func (g *Registry) change(decide func(*Machine, pix.Millis) ([]Record, error)) error {
 	p, refused := g.submit(decide)
 	if err := <-p.done; err != nil {
 		if p.registry != nil {
@@ -111,7 +112,7 @@ func (g *Registry) change(decide func(*Machine, ledger.Millis) ([]Record, error)
 // submit calls decide under the lock and queues the entry. If there are no records, an
 // empty entry is queued all the same, because the decision may depend on records that are
 // not durable yet.
-func (g *Registry) submit(decide func(*Machine, ledger.Millis) ([]Record, error)) (*published, error) {
+func (g *Registry) submit(decide func(*Machine, pix.Millis) ([]Record, error)) (*published, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p := &published{done: make(chan error, 1)}
@@ -159,7 +160,7 @@ type published struct {
 	removed  []*PixKey // keys that were removed
 	open     []*PixKey // removals of which the scheme is to be told
 	heard    []*PixKey // removals of which the scheme has heard
-	order    []ledger.AccountID
+	order    []pix.AccountID
 	done     chan error
 }
 
@@ -215,8 +216,8 @@ func (g *Registry) publishRemovals(p *published) {
 }
 
 // RegisterAccount adds an account with its first PIX key.
-func (g *Registry) RegisterAccount(id ledger.AccountID, active bool, opening ledger.Settings, evp ledger.Key) (*Account, error) {
-	err := g.change(func(m *Machine, now ledger.Millis) ([]Record, error) {
+func (g *Registry) RegisterAccount(id pix.AccountID, active bool, opening ledger.Settings, evp pix.Key) (*Account, error) {
+	err := g.change(func(m *Machine, now pix.Millis) ([]Record, error) {
 		a := Account{ID: id, Active: active, CreatedAt: now, Opening: &opening}
 		return m.RegisterAccount(a, PixKey{Key: evp.Value, Type: evp.Type, Account: id, CreatedAt: now})
 	})
@@ -228,14 +229,14 @@ func (g *Registry) RegisterAccount(id ledger.AccountID, active bool, opening led
 }
 
 // SetActive makes an account active or inactive.
-func (g *Registry) SetActive(id ledger.AccountID, active bool) error {
-	return g.change(func(m *Machine, _ ledger.Millis) ([]Record, error) { return m.SetActive(id, active) })
+func (g *Registry) SetActive(id pix.AccountID, active bool) error {
+	return g.change(func(m *Machine, _ pix.Millis) ([]Record, error) { return m.SetActive(id, active) })
 }
 
 // MakeAPIKey adds an API key. The caller sets ClientID, Account, SecretHash, Permissions,
 // Whitelist, ExpiresAt and Signing.
 func (g *Registry) MakeAPIKey(k APIKey) (*APIKey, error) {
-	err := g.change(func(m *Machine, now ledger.Millis) ([]Record, error) {
+	err := g.change(func(m *Machine, now pix.Millis) ([]Record, error) {
 		k.Active, k.CreatedAt = true, now
 		return m.MakeAPIKey(k)
 	})
@@ -248,7 +249,7 @@ func (g *Registry) MakeAPIKey(k APIKey) (*APIKey, error) {
 
 // ChangeAPIKey replaces the entry of an API key by a copy that edit has changed.
 func (g *Registry) ChangeAPIKey(clientID string, edit func(*APIKey)) (*APIKey, error) {
-	err := g.change(func(m *Machine, _ ledger.Millis) ([]Record, error) { return m.ChangeAPIKey(clientID, edit) })
+	err := g.change(func(m *Machine, _ pix.Millis) ([]Record, error) { return m.ChangeAPIKey(clientID, edit) })
 	if err != nil {
 		return nil, err
 	}
@@ -257,19 +258,19 @@ func (g *Registry) ChangeAPIKey(clientID string, edit func(*APIKey)) (*APIKey, e
 }
 
 // Account finds an account by id. The entry must not be changed.
-func (g *Registry) Account(id ledger.AccountID) (*Account, bool) {
+func (g *Registry) Account(id pix.AccountID) (*Account, bool) {
 	return g.accounts.Get(id)
 }
 
 // Has reports whether an account exists.
-func (g *Registry) Has(id ledger.AccountID) bool {
+func (g *Registry) Has(id pix.AccountID) bool {
 	_, ok := g.Account(id)
 	return ok
 }
 
 // Opening returns the settings with which an account is opened, when it gets its first record;
 // false where the registry has none: the account does not exist, or an older version made it.
-func (g *Registry) Opening(id ledger.AccountID) (ledger.Settings, bool) {
+func (g *Registry) Opening(id pix.AccountID) (ledger.Settings, bool) {
 	a, ok := g.Account(id)
 	if !ok || a.Opening == nil {
 		return ledger.Settings{}, false
@@ -278,7 +279,7 @@ func (g *Registry) Opening(id ledger.AccountID) (ledger.Settings, bool) {
 }
 
 // Active reports whether an account exists and is active.
-func (g *Registry) Active(id ledger.AccountID) bool {
+func (g *Registry) Active(id pix.AccountID) bool {
 	a, ok := g.Account(id)
 	return ok && a.Active
 }
@@ -291,7 +292,7 @@ func (g *Registry) APIKey(clientID string) (*APIKey, bool) {
 // Accounts lists at most limit account ids in the order of their registration, beginning at
 // index from. The second result is the index for the next call, or -1 at the end of the
 // list.
-func (g *Registry) Accounts(from, limit int) ([]ledger.AccountID, int) {
+func (g *Registry) Accounts(from, limit int) ([]pix.AccountID, int) {
 	order := *g.order.Load()
 	from = min(max(from, 0), len(order))
 	to := min(from+limit, len(order))

@@ -12,10 +12,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
-func fixed() ledger.Millis { return 1772366400000 }
+func fixed() pix.Millis { return 1772366400000 }
 
 func openStore(t testing.TB, fs wal.FS) *wal.Store {
 	t.Helper()
@@ -40,13 +41,13 @@ func open(t testing.TB, j Journal) *Registry {
 	return g
 }
 
-func evp(n int) ledger.Key {
-	return ledger.Key{Type: ledger.KeyEVP, Value: fmt.Sprintf("%08x-0000-4000-8000-000000000000", n)}
+func evp(n int) pix.Key {
+	return pix.Key{Type: pix.KeyEVP, Value: fmt.Sprintf("%08x-0000-4000-8000-000000000000", n)}
 }
 
 func register(t testing.TB, g *Registry, n int) *Account {
 	t.Helper()
-	a, err := g.RegisterAccount(ledger.AccountID(n), true, ledger.DefaultSettings(), evp(n))
+	a, err := g.RegisterAccount(pix.AccountID(n), true, ledger.DefaultSettings(), evp(n))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func TestReplay(t *testing.T) {
 	}
 	steps := []error{
 		g.SetActive(2, false),
-		second(g.ReservePixKey(1, ledger.Key{Type: ledger.KeyEmail, Value: "a@example.com"})),
+		second(g.ReservePixKey(1, pix.Key{Type: pix.KeyEmail, Value: "a@example.com"})),
 		registered(g, evp(1).Value),
 		second(g.MakeAPIKey(APIKey{ClientID: "cli_1", Account: 3, Permissions: PixRead, Whitelist: []string{"127.0.0.1", "x"}})),
 		second(g.ChangeAPIKey("cli_1", func(k *APIKey) { k.Permissions, k.ExpiresAt = AllPermissions, 5 })),
@@ -266,8 +267,8 @@ func TestReplayStops(t *testing.T) {
 // TestClockGoesBack checks that the times of records do not go back when the clock does.
 func TestClockGoesBack(t *testing.T) {
 	s := openStore(t, vfs.NewMem())
-	now := ledger.Millis(100)
-	g, err := Open(s, func() ledger.Millis { return now })
+	now := pix.Millis(100)
+	g, err := Open(s, func() pix.Millis { return now })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,9 +287,9 @@ func TestAccountsInPages(t *testing.T) {
 		register(t, g, n+1)
 	}
 	for limit := 1; limit <= 8; limit++ {
-		var got []ledger.AccountID
+		var got []pix.AccountID
 		for from := 0; from >= 0; {
-			var page []ledger.AccountID
+			var page []pix.AccountID
 			page, from = g.Accounts(from, limit)
 			got = append(got, page...)
 		}
@@ -308,17 +309,17 @@ func TestAccountsInPages(t *testing.T) {
 // gets it, and that readers always see an account together with its first key.
 func TestManyAtOnce(t *testing.T) {
 	g := open(t, openStore(t, vfs.NewMem()))
-	wanted := ledger.Key{Type: ledger.KeyEmail, Value: "wanted@example.com"}
+	wanted := pix.Key{Type: pix.KeyEmail, Value: "wanted@example.com"}
 	var work sync.WaitGroup
 	var mu sync.Mutex
 	outcomes := map[error]int{}
 	for n := range 16 {
 		work.Go(func() {
 			register(t, g, n+1)
-			if a, ok := g.Account(ledger.AccountID(n + 1)); !ok || len(a.PixKeys) == 0 {
+			if a, ok := g.Account(pix.AccountID(n + 1)); !ok || len(a.PixKeys) == 0 {
 				t.Errorf("account %d is shown as %+v", n+1, a)
 			}
-			_, err := g.ReservePixKey(ledger.AccountID(n+1), wanted)
+			_, err := g.ReservePixKey(pix.AccountID(n+1), wanted)
 			mu.Lock()
 			outcomes[err]++
 			mu.Unlock()
@@ -353,14 +354,14 @@ func TestNewUses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	reported := func() map[string]ledger.Millis {
-		all := map[string]ledger.Millis{}
-		if err := g.NewUses(func(id string, at ledger.Millis) error { all[id] = at; return nil }); err != nil {
+	reported := func() map[string]pix.Millis {
+		all := map[string]pix.Millis{}
+		if err := g.NewUses(func(id string, at pix.Millis) error { all[id] = at; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		return all
 	}
-	expect := func(want map[string]ledger.Millis) {
+	expect := func(want map[string]pix.Millis) {
 		t.Helper()
 		if got := reported(); !maps.Equal(got, want) {
 			t.Errorf("reported %v, want %v", got, want)
@@ -381,13 +382,13 @@ func TestNewUses(t *testing.T) {
 	}
 	k.Used(9)
 	broken := errors.New("broken")
-	if err := g.NewUses(func(string, ledger.Millis) error { return broken }); !errors.Is(err, broken) {
+	if err := g.NewUses(func(string, pix.Millis) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
-	expect(map[string]ledger.Millis{"cli_1": 9, "cli_2": 8})
+	expect(map[string]pix.Millis{"cli_1": 9, "cli_2": 8})
 	expect(nil)
 	second.Used(10) // this use is noted in an entry that was replaced meanwhile, and counts for the new entry
-	expect(map[string]ledger.Millis{"cli_2": 10})
+	expect(map[string]pix.Millis{"cli_2": 10})
 }
 
 // TestSetActiveKeepsKeys checks that making an account inactive and active again keeps its

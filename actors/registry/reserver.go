@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -46,7 +46,7 @@ func (r *reserving) Release(err error) {
 
 // ReserveEndToEnd reserves an end-to-end id, which a merchant chose itself, for an account,
 // and returns once the reservation is durable. False: the id belongs to another account.
-func (g *Registry) ReserveEndToEnd(a ledger.AccountID, endToEnd string) (bool, error) {
+func (g *Registry) ReserveEndToEnd(a pix.AccountID, endToEnd string) (bool, error) {
 	if _, known := g.Account(a); !known {
 		return false, ErrUnknownAccount
 	}

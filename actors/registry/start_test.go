@@ -5,7 +5,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -70,7 +70,7 @@ func TestOldReservations(t *testing.T) {
 	g := open(t, s)
 	register(t, g, 1)
 	register(t, g, 2)
-	err := g.change(func(*Machine, ledger.Millis) ([]Record, error) {
+	err := g.change(func(*Machine, pix.Millis) ([]Record, error) {
 		return []Record{{Kind: EndToEndReserved, EndToEnd: &EndToEndReservation{EndToEnd: e2eID(1), Account: 1}}}, nil
 	})
 	if err != nil {

@@ -1,6 +1,8 @@
 package registry
 
-import "pixd/actors/ledger"
+import (
+	"pixd/actors/pix"
+)
 
 // When an API key was last used is not in any record: a journal entry for every request
 // would cost too much. From time to time the engine stores these times beside the journal.
@@ -8,7 +10,7 @@ import "pixd/actors/ledger"
 
 // Remember sets when an API key was last used, as an earlier process stored it. An unknown
 // client id is ignored.
-func (g *Registry) Remember(clientID string, at ledger.Millis) {
+func (g *Registry) Remember(clientID string, at pix.Millis) {
 	if k, ok := g.apiKeys.Get(clientID); ok {
 		k.uses.last.Store(int64(at))
 		k.uses.reported.Store(int64(at))
@@ -18,14 +20,14 @@ func (g *Registry) Remember(clientID string, at ledger.Millis) {
 // NewUses calls tell for every API key that was used since NewUses last reported it, in no
 // particular order. It stops at the first error of tell and returns that error. tell may
 // block, because no lock is held. NewUses must not be called concurrently.
-func (g *Registry) NewUses(tell func(clientID string, at ledger.Millis) error) error {
+func (g *Registry) NewUses(tell func(clientID string, at pix.Millis) error) error {
 	var err error
 	g.apiKeys.Each(func(id string, k *APIKey) bool {
 		at := k.uses.last.Load()
 		if at == k.uses.reported.Load() {
 			return true
 		}
-		if err = tell(id, ledger.Millis(at)); err == nil {
+		if err = tell(id, pix.Millis(at)); err == nil {
 			k.uses.reported.Store(at)
 		}
 		return err == nil

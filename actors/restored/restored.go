@@ -9,7 +9,9 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/webhook"
 	"pixd/wal"
 )
@@ -24,10 +26,10 @@ const (
 // Mark says that a journal was restored from a snapshot: what happened after the snapshot is
 // missing in it.
 type Mark struct {
-	Position uint64        `cbor:"1,keyasint"` // of the snapshot's newest batch
-	Newest   ledger.Millis `cbor:"2,keyasint"` // time of that batch
-	Taken    ledger.Millis `cbor:"3,keyasint"` // when the snapshot was made
-	Restored ledger.Millis `cbor:"4,keyasint"` // when it was restored, by the clock of that machine
+	Position uint64     `cbor:"1,keyasint"` // of the snapshot's newest batch
+	Newest   pix.Millis `cbor:"2,keyasint"` // time of that batch
+	Taken    pix.Millis `cbor:"3,keyasint"` // when the snapshot was made
+	Restored pix.Millis `cbor:"4,keyasint"` // when it was restored, by the clock of that machine
 }
 
 // Op writes the mark.
@@ -70,7 +72,7 @@ func Epoch(v Values) (uint64, error) {
 // Gap returns the epoch that the newest acceptance of a gap began, and engine time then; zeros:
 // no gap was accepted. Acceptances by versions of the engine that did not write it are not
 // known.
-func Gap(v Values) (epoch uint64, end ledger.Millis, err error) {
+func Gap(v Values) (epoch uint64, end pix.Millis, err error) {
 	b, ok, err := v.Get(wal.MetaKey(MetaGap))
 	switch {
 	case err != nil || !ok:
@@ -78,7 +80,7 @@ func Gap(v Values) (epoch uint64, end ledger.Millis, err error) {
 	case len(b) != 16:
 		return 0, 0, fmt.Errorf("named value %q has %d bytes", MetaGap, len(b))
 	}
-	return binary.BigEndian.Uint64(b), ledger.Millis(binary.BigEndian.Uint64(b[8:])), nil
+	return binary.BigEndian.Uint64(b), pix.Millis(binary.BigEndian.Uint64(b[8:])), nil
 }
 
 // ReadTerms sets what a store adds to the service's terms: the newest acceptance of a gap, and the
@@ -87,7 +89,7 @@ func ReadTerms(rows webhook.Rows, t *ledger.Terms) (err error) {
 	if t.Epoch, t.GapEnd, err = Gap(rows); err != nil {
 		return err
 	}
-	t.ClaimDays, err = ledger.ClaimDays(rows.Scan)
+	t.ClaimDays, err = layout.ClaimDays(rows.Scan)
 	return err
 }
 
@@ -114,7 +116,7 @@ type Accepted struct {
 // and the mark is removed. write makes changes durable. A crash between two calls of it leaves
 // the mark, and the next start begins again. elsewhere is the largest epoch that is known of other
 // journals, such as one that was restored from the same snapshot: the new one is larger.
-func Start(rows webhook.Rows, accept bool, elsewhere uint64, now ledger.Millis, most int, write func([]wal.Op) error) (*Accepted, error) {
+func Start(rows webhook.Rows, accept bool, elsewhere uint64, now pix.Millis, most int, write func([]wal.Op) error) (*Accepted, error) {
 	m, err := Find(rows)
 	if err != nil || m == nil {
 		return nil, err

@@ -4,7 +4,7 @@ import (
 	"math/big"
 
 	"pixd/actors/history"
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/wal"
 )
@@ -36,4 +36,4 @@ func SumsOf(newest func(func(wal.Record) error) error) (Sums, error) {
 	return s, err
 }
 
-func add(sum *big.Int, a ledger.Amount) { sum.Add(sum, big.NewInt(int64(a))) }
+func add(sum *big.Int, a pix.Amount) { sum.Add(sum, big.NewInt(int64(a))) }

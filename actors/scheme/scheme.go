@@ -10,6 +10,7 @@ import (
 	"fmt"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // Scheme is the interface through which payouts and refunds reach the PIX scheme. A returned
@@ -18,13 +19,13 @@ import (
 // payment or the refund arrived.
 type Scheme interface {
 	// RegisterKey makes one of our PIX keys known to the scheme. Repeating it is harmless.
-	RegisterKey(ctx context.Context, key ledger.Key, account ledger.AccountID) error
+	RegisterKey(ctx context.Context, key pix.Key, account pix.AccountID) error
 	// DeregisterKey takes one of our PIX keys from the scheme, if the scheme has it for this
 	// account. Customers cannot pay to the key afterwards. Repeating it is harmless, and so is
 	// a key that the scheme does not have, or has for another account.
-	DeregisterKey(ctx context.Context, key ledger.Key, account ledger.AccountID) error
+	DeregisterKey(ctx context.Context, key pix.Key, account pix.AccountID) error
 	// Lookup asks the directory who owns a key. It writes nothing.
-	Lookup(ctx context.Context, q Query) (ledger.Party, error)
+	Lookup(ctx context.Context, q Query) (pix.Party, error)
 	// Submit submits a payment. The same payment submitted again (same transaction id, same
 	// end-to-end id) is answered like the first submission and pays nothing more.
 	Submit(ctx context.Context, p Payment) (State, error)
@@ -33,30 +34,30 @@ type Scheme interface {
 	// answered like the first submission and returns nothing more.
 	Return(ctx context.Context, r Refund) (State, error)
 	// Ask returns the scheme's state of a payment or a refund that we submitted.
-	Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (State, error)
+	Ask(ctx context.Context, tx pix.TxID, endToEnd string) (State, error)
 	// Returns lists the refunds of a payment that one of our accounts received, the oldest
 	// first: those that have settled, and those that are under way. A payment that the scheme
 	// does not know, or that another account received, has none.
-	Returns(ctx context.Context, account ledger.AccountID, endToEnd string) ([]ledger.Returned, error)
+	Returns(ctx context.Context, account pix.AccountID, endToEnd string) ([]ledger.Returned, error)
 	// Book returns the scheme's own book of settled movements, for an audit.
 	Book(ctx context.Context) (Book, error)
 }
 
 // Query is a directory lookup on behalf of a payer.
 type Query struct {
-	Account  ledger.AccountID
-	Tx       ledger.TxID
-	Key      ledger.Key
+	Account  pix.AccountID
+	Tx       pix.TxID
+	Key      pix.Key
 	EndToEnd string
 }
 
 // Payment is a payout as the scheme sees it.
 type Payment struct {
-	Tx            ledger.TxID
-	Account       ledger.AccountID
+	Tx            pix.TxID
+	Account       pix.AccountID
 	EndToEnd      string
-	Amount        ledger.Amount
-	Key           ledger.Key
+	Amount        pix.Amount
+	Key           pix.Key
 	RecipientISPB string // the recipient's ISPB as the merchant states it (manual routing); may be empty
 	Description   string
 	Purpose       string
@@ -64,13 +65,13 @@ type Payment struct {
 
 // Refund is the return of a payment that we received, as the scheme sees it (pacs.004).
 type Refund struct {
-	Tx          ledger.TxID
-	Account     ledger.AccountID
-	EndToEnd    string        // the refund's own id, D…
-	Original    string        // end-to-end id of the payment that is returned, E…
-	Amount      ledger.Amount // base units
-	Reason      string        // the return code as the merchant sent it: any string of at most 64 characters
-	Description string        // at most 140 characters
+	Tx          pix.TxID
+	Account     pix.AccountID
+	EndToEnd    string     // the refund's own id, D…
+	Original    string     // end-to-end id of the payment that is returned, E…
+	Amount      pix.Amount // base units
+	Reason      string     // the return code as the merchant sent it: any string of at most 64 characters
+	Description string     // at most 140 characters
 }
 
 // Progress is the scheme's status of a payment or a refund.
@@ -141,14 +142,14 @@ func (k NoticeKind) String() string {
 // transaction.
 type Notice struct {
 	Kind     NoticeKind
-	Tx       ledger.TxID           // transaction id of the payout or the refund; zero: the notice is about neither
+	Tx       pix.TxID              // transaction id of the payout or the refund; zero: the notice is about neither
 	EndToEnd string                // end-to-end id of the payment that the notice is about; of a refund, its D id
-	Account  ledger.AccountID      // our account, as the payment or the key named it; 0: not stated
+	Account  pix.AccountID         // our account, as the payment or the key named it; 0: not stated
 	Reason   string                // with PaymentRejected, RefundRejected and ReturnReceived: the scheme's code
 	Arrived  ledger.ReceivePayment // the payment, in a notice of kind PaymentArrived
 
-	ReturnID string        // with ReturnReceived: the return's own id, D…
-	Amount   ledger.Amount // with ReturnReceived and InfractionOpened: base units
+	ReturnID string     // with ReturnReceived: the return's own id, D…
+	Amount   pix.Amount // with ReturnReceived and InfractionOpened: base units
 
 	Infraction string // with InfractionOpened and InfractionCancelled: the infraction's id
 	Situation  string // the directory's word for the fraud, in a notice of kind InfractionOpened
@@ -157,19 +158,19 @@ type Notice struct {
 // Book is the scheme's book of settled movements, in base units. Its sums only grow, except
 // that a refused payment is moved from Received to Refused.
 type Book struct {
-	At           ledger.Millis // the scheme's time when the book was read
-	OldestOpen   ledger.Millis // due time of the oldest notice of a movement or rejection that is due and not acknowledged; 0: none
+	At           pix.Millis // the scheme's time when the book was read
+	OldestOpen   pix.Millis // due time of the oldest notice of a movement or rejection that is due and not acknowledged; 0: none
 	Participants []ParticipantBook
 	Accounts     []AccountBook // the accounts of the institution that asks
 }
 
 // Sums are the settled movements of an institution or an account.
 type Sums struct {
-	Sent       ledger.Amount // sum of the settled payouts
-	Received   ledger.Amount // sum of the customers' payments
-	ReturnedBy ledger.Amount // the part of Received that accounts gave back (refunds)
-	ReturnedTo ledger.Amount // the part of Sent that was returned to accounts
-	Refused    ledger.Amount // sum of the customers' payments that the institution refused, which Received no longer counts
+	Sent       pix.Amount // sum of the settled payouts
+	Received   pix.Amount // sum of the customers' payments
+	ReturnedBy pix.Amount // the part of Received that accounts gave back (refunds)
+	ReturnedTo pix.Amount // the part of Sent that was returned to accounts
+	Refused    pix.Amount // sum of the customers' payments that the institution refused, which Received no longer counts
 }
 
 // ParticipantBook is an institution's part of the book.
@@ -181,7 +182,7 @@ type ParticipantBook struct {
 
 // AccountBook is one account's part of the book.
 type AccountBook struct {
-	Account ledger.AccountID
+	Account pix.AccountID
 	Sums
 }
 
@@ -204,18 +205,18 @@ var ErrUnassigned = errors.New("no scheme is connected")
 type Unassigned struct{}
 
 // RegisterKey returns ErrUnassigned.
-func (Unassigned) RegisterKey(_ context.Context, _ ledger.Key, a ledger.AccountID) error {
+func (Unassigned) RegisterKey(_ context.Context, _ pix.Key, a pix.AccountID) error {
 	return fmt.Errorf("scheme: register a key of %v: %w", a, ErrUnassigned)
 }
 
 // DeregisterKey returns ErrUnassigned.
-func (Unassigned) DeregisterKey(_ context.Context, _ ledger.Key, a ledger.AccountID) error {
+func (Unassigned) DeregisterKey(_ context.Context, _ pix.Key, a pix.AccountID) error {
 	return fmt.Errorf("scheme: deregister a key of %v: %w", a, ErrUnassigned)
 }
 
 // Lookup returns ErrUnassigned.
-func (Unassigned) Lookup(_ context.Context, q Query) (ledger.Party, error) {
-	return ledger.Party{}, fmt.Errorf("scheme: look up for %v: %w", q.Tx, ErrUnassigned)
+func (Unassigned) Lookup(_ context.Context, q Query) (pix.Party, error) {
+	return pix.Party{}, fmt.Errorf("scheme: look up for %v: %w", q.Tx, ErrUnassigned)
 }
 
 // Submit returns ErrUnassigned.
@@ -229,12 +230,12 @@ func (Unassigned) Return(_ context.Context, r Refund) (State, error) {
 }
 
 // Ask returns ErrUnassigned.
-func (Unassigned) Ask(_ context.Context, tx ledger.TxID, _ string) (State, error) {
+func (Unassigned) Ask(_ context.Context, tx pix.TxID, _ string) (State, error) {
 	return State{}, fmt.Errorf("scheme: ask for %v: %w", tx, ErrUnassigned)
 }
 
 // Returns returns ErrUnassigned.
-func (Unassigned) Returns(_ context.Context, _ ledger.AccountID, endToEnd string) ([]ledger.Returned, error) {
+func (Unassigned) Returns(_ context.Context, _ pix.AccountID, endToEnd string) ([]ledger.Returned, error) {
 	return nil, fmt.Errorf("scheme: returns of %s: %w", endToEnd, ErrUnassigned)
 }
 

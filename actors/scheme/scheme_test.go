@@ -6,20 +6,21 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestUnassigned checks that Unassigned refuses every call, with an error that names the
 // call.
 func TestUnassigned(t *testing.T) {
 	var s Scheme = Unassigned{}
-	tx := ledger.TxID{1}
+	tx := pix.TxID{1}
 	_, lookup := s.Lookup(t.Context(), Query{Tx: tx})
 	_, submit := s.Submit(t.Context(), Payment{Tx: tx})
 	_, refund := s.Return(t.Context(), Refund{Tx: tx})
 	_, ask := s.Ask(t.Context(), tx, "")
-	register := s.RegisterKey(t.Context(), ledger.Key{Value: "a@example.com"}, 7)
+	register := s.RegisterKey(t.Context(), pix.Key{Value: "a@example.com"}, 7)
 	_, returns := s.Returns(t.Context(), 7, "E1")
-	deregister := s.DeregisterKey(t.Context(), ledger.Key{Value: "a@example.com"}, 7)
+	deregister := s.DeregisterKey(t.Context(), pix.Key{Value: "a@example.com"}, 7)
 	_, book := s.Book(t.Context())
 	for want, err := range map[string]error{
 		"register a key of acc_aaaaaaaaaaaao": register, "deregister a key of acc_aaaaaaaaaaaao": deregister, "look up for " + tx.String(): lookup,

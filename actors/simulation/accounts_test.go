@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // open registers one more account and credits it with money. The process may crash between
@@ -16,10 +17,10 @@ func (l *life) open() {
 	s.CashInFee, s.CashOutFee = ledger.Fee{Fixed: 3}, ledger.Fee{Fixed: 7, BPS: 25}
 	s.RepeatWindow = l.drawWindow()
 	if l.odds(3) {
-		threshold := ledger.Amount(40_000)
+		threshold := pix.Amount(40_000)
 		s.ApprovalThreshold = &threshold
 	}
-	if _, err := l.registry.RegisterAccount(id, true, s, ledger.Key{Type: ledger.KeyEVP, Value: keyOf(id)}); err != nil {
+	if _, err := l.registry.RegisterAccount(id, true, s, pix.Key{Type: pix.KeyEVP, Value: keyOf(id)}); err != nil {
 		l.fail("claim of %v: %v", id, err)
 		return
 	}
@@ -30,8 +31,8 @@ func (l *life) open() {
 	l.credit(id, 500_000)
 }
 
-func (l *life) drawWindow() ledger.Millis {
-	return [...]ledger.Millis{ledger.MinRepeatWindow, 3_600_000, ledger.MaxRepeatWindow}[l.rng.IntN(3)]
+func (l *life) drawWindow() pix.Millis {
+	return [...]pix.Millis{ledger.MinRepeatWindow, 3_600_000, ledger.MaxRepeatWindow}[l.rng.IntN(3)]
 }
 
 // learn takes new accounts over from the registry and registers their keys with the scheme,
@@ -42,10 +43,10 @@ func (l *life) learn() {
 			return
 		}
 		l.known++
-		l.outside.register(ledger.Key{Type: ledger.KeyEVP, Value: keyOf(l.known)}, l.known)
+		l.outside.register(pix.Key{Type: pix.KeyEVP, Value: keyOf(l.known)}, l.known)
 	}
 }
 
-func keyOf(id ledger.AccountID) string {
+func keyOf(id pix.AccountID) string {
 	return fmt.Sprintf("%08x-0000-4000-8000-000000000000", uint64(id))
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // kept is a request with an idempotency key, and the answers that were given under that
@@ -19,11 +19,11 @@ type kept struct {
 // requests were sent.
 type heard struct {
 	body        string
-	first, last ledger.Millis
+	first, last pix.Millis
 }
 
 // hear records the answer to a request that was sent at the given simulated time.
-func (k *kept) hear(at ledger.Millis, body string) {
+func (k *kept) hear(at pix.Millis, body string) {
 	i := slices.IndexFunc(k.claims, func(h heard) bool { return h.body == body })
 	if i < 0 {
 		k.claims = append(k.claims, heard{body, at, at})
@@ -36,7 +36,7 @@ func (k *kept) hear(at ledger.Millis, body string) {
 // claimed returns the earliest simulated time at which the newest claim of the key may have
 // been made; the request that made that claim need not have received an answer. asked are the
 // times of all requests with this key. A claim lasts for a day, less slack.
-func (k *kept) claimed(asked []ledger.Millis, slack ledger.Millis) (from ledger.Millis) {
+func (k *kept) claimed(asked []pix.Millis, slack pix.Millis) (from pix.Millis) {
 	for i := range k.claims {
 		for _, at := range asked {
 			if i == 0 || at >= from+day-slack {
@@ -50,7 +50,7 @@ func (k *kept) claimed(asked []ledger.Millis, slack ledger.Millis) (from ledger.
 
 // wrong says what is wrong with the answers under a key. It returns "" if each claim's answer
 // was given for a day (less slack) and no other answer was given in that day.
-func (k *kept) wrong(asked []ledger.Millis, slack ledger.Millis) string {
+func (k *kept) wrong(asked []pix.Millis, slack pix.Millis) string {
 	for i := 1; i < len(k.claims); i++ {
 		before, next := k.claims[i-1], k.claims[i]
 		until := kept{claims: k.claims[:i]}
@@ -66,11 +66,11 @@ func (k *kept) wrong(asked []ledger.Millis, slack ledger.Millis) string {
 // wrong.
 func TestKeptAnswers(t *testing.T) {
 	const first, second, third = noon + 30*60_000, noon + day + 31*60_000, noon + day + 32*60_000
-	late := func() (*kept, []ledger.Millis) {
+	late := func() (*kept, []pix.Millis) {
 		k := &kept{}
 		k.hear(second, "two")
 		k.hear(first, "one")
-		return k, []ledger.Millis{first, second, third}
+		return k, []pix.Millis{first, second, third}
 	}
 	k, asked := late()
 	k.hear(third, "two")
@@ -93,10 +93,10 @@ func TestKeptAnswers(t *testing.T) {
 	k = &kept{}
 	k.hear(first, "one")
 	k.hear(first+day-1, "two")
-	if k.wrong([]ledger.Millis{first, first + day - 1}, 0) == "" {
+	if k.wrong([]pix.Millis{first, first + day - 1}, 0) == "" {
 		t.Error("another answer within a day is right")
 	}
-	if wrong := k.wrong([]ledger.Millis{first - 1, first, first + day - 1}, 0); wrong != "" {
+	if wrong := k.wrong([]pix.Millis{first - 1, first, first + day - 1}, 0); wrong != "" {
 		t.Errorf("who asked before and heard nothing made the claim: %s", wrong)
 	}
 }

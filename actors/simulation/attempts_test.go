@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"slices"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/webhook"
 	"pixd/wal"
 )
@@ -13,8 +15,8 @@ import (
 type attempt struct {
 	task   webhook.Task
 	name   deliveryName
-	began  ledger.Reading
-	until  ledger.Millis // simulated time at which the answer or the timeout comes
+	began  pix.Reading
+	until  pix.Millis // simulated time at which the answer or the timeout comes
 	answer webhook.Answer
 	result webhook.Result
 }
@@ -42,7 +44,7 @@ func (l *life) dispatch() bool {
 }
 
 // hookTime is the time by which deliveries are due, as in the engine.
-func (l *life) hookTime() ledger.Millis { return l.time.Now() + l.pump.ahead }
+func (l *life) hookTime() pix.Millis { return l.time.Now() + l.pump.ahead }
 
 // handed are tasks that begin once what the machine has read is durable.
 type handed struct {
@@ -75,7 +77,7 @@ func (l *life) mayRun(t *webhook.Task) {
 	if d.busy {
 		l.fail("event %d for subscription %v: two tasks at once", t.Sequence, t.Target)
 	}
-	if d.now.state != ledger.DeliveryPending {
+	if d.now.state != layout.DeliveryPending {
 		l.fail("event %d for subscription %v is %v, and is attempted", t.Sequence, t.Target, d.now.state)
 	}
 	d.busy = true
@@ -124,8 +126,8 @@ func (l *life) finish(i int) {
 	d := l.hooks.known[a.name]
 	l.rightOutcome(a, d, &r, &o)
 	next := standing{state: o.State, tries: d.now.tries + 1, attempts: d.now.attempts + 1}
-	var row *ledger.Pending
-	if o.State == ledger.DeliveryPending {
+	var row *layout.Pending
+	if o.State == layout.DeliveryPending {
 		next.due, row = o.Next.Due, &o.Next
 	}
 	d.gone, d.soon = o.Stop, 0
@@ -146,22 +148,22 @@ func (l *life) finish(i int) {
 func (l *life) rightOutcome(a *attempt, d *hookDelivery, r *webhook.Result, o *webhook.Outcome) {
 	tries := d.now.tries
 	d.last = false
-	want := ledger.DeliveryPending
+	want := layout.DeliveryPending
 	switch {
 	case r.Status/100 == 2:
-		want = ledger.DeliveryDelivered
+		want = layout.DeliveryDelivered
 		l.count("webhook: delivered")
 		if d.now.attempts > 0 {
 			l.count("webhook: delivered by a later attempt")
 		}
 	case r.Status == http.StatusGone:
-		want = ledger.DeliveryDead
+		want = layout.DeliveryDead
 	case tries >= len(l.pump.schedule):
-		want = ledger.DeliveryDead
+		want = layout.DeliveryDead
 		d.last = true
 		l.count("webhook: dead after its last attempt")
 	case !r.Doubted && l.hookTime() >= l.attemptsEnd(a):
-		want = ledger.DeliveryDead
+		want = layout.DeliveryDead
 		d.last = true
 		l.count("webhook: dead after its time")
 	}
@@ -169,18 +171,18 @@ func (l *life) rightOutcome(a *attempt, d *hookDelivery, r *webhook.Result, o *w
 		l.fail("event %d for subscription %v is %v (%v) after %d attempts and the answer %d", a.task.Sequence, a.task.Target, o.State, o.Stop, tries+1, r.Status)
 		return
 	}
-	if want == ledger.DeliveryDelivered {
+	if want == layout.DeliveryDelivered {
 		return
 	}
-	l.pump.paused[a.task.Target] = max(l.pump.paused[a.task.Target], l.clock+max(1_000, ledger.Millis(r.RetryAfter.Milliseconds())))
-	if want == ledger.DeliveryPending {
+	l.pump.paused[a.task.Target] = max(l.pump.paused[a.task.Target], l.clock+max(1_000, pix.Millis(r.RetryAfter.Milliseconds())))
+	if want == layout.DeliveryPending {
 		l.rightWait(a, tries, r, o)
 	}
 }
 
 // attemptsEnd is when the time for attempts of a delivery is over: five minutes after all waits of
 // the schedule, counted from the event, or from when the delivery was put back in line.
-func (l *life) attemptsEnd(a *attempt) ledger.Millis {
+func (l *life) attemptsEnd(a *attempt) pix.Millis {
 	end := a.result.Since
 	if s := a.task.Status; s != nil && s.Since != 0 {
 		end = s.Since
@@ -193,7 +195,7 @@ func (l *life) attemptsEnd(a *attempt) ledger.Millis {
 
 // rightWait checks when a delivery is attempted again.
 func (l *life) rightWait(a *attempt, tries int, r *webhook.Result, o *webhook.Outcome) {
-	wait, asked := l.pump.schedule[tries], ledger.Millis(r.RetryAfter.Milliseconds())
+	wait, asked := l.pump.schedule[tries], pix.Millis(r.RetryAfter.Milliseconds())
 	left := wait + wait // the waits are cut where the time for attempts ends
 	if !r.Doubted {
 		left = l.attemptsEnd(a) - l.hookTime()
@@ -211,7 +213,7 @@ func (l *life) bury(t *webhook.Task) {
 	ops := l.pump.machine.Buried(*t)
 	for i := range t.Bury {
 		d := l.delivery(&t.Bury[i].Pending)
-		d.next = &standing{state: ledger.DeliveryDead, tries: d.now.tries, attempts: d.now.attempts}
+		d.next = &standing{state: layout.DeliveryDead, tries: d.now.tries, attempts: d.now.attempts}
 		d.buried = true
 		l.count("webhook: ended with its subscription")
 		if d.now.due > l.hookTime() {
@@ -227,7 +229,7 @@ func (l *life) putBack() {
 		return
 	}
 	name := l.hooks.names[l.rng.IntN(len(l.hooks.names))]
-	if l.hooks.known[name].now.state == ledger.DeliveryDead || l.odds(8) {
+	if l.hooks.known[name].now.state == layout.DeliveryDead || l.odds(8) {
 		l.putBackThis(name)
 	}
 }
@@ -246,24 +248,24 @@ func (l *life) putBackThis(name deliveryName) {
 	if s.Status != ledger.SubscriptionActive || d.busy {
 		return
 	}
-	state, status, err := ledger.FindDelivery(l.hookRows(), name.Target, name.sequence, d.now.due)
+	state, status, err := layout.FindDelivery(l.hookRows(), name.Target, name.sequence, d.now.due)
 	if err != nil || state != d.now.state || len(status.Attempts) != d.now.attempts {
 		l.fail("event %d for subscription %v is %+v, and %v %+v is found: %v", name.sequence, name.Target, d.now, state, status, err)
 		return
 	}
 	l.count("webhook: put back in line")
-	if state == ledger.DeliveryDelivered {
+	if state == layout.DeliveryDelivered {
 		l.count("webhook: put back in line after it was delivered")
 	}
 	l.say("event %d for subscription %v is put back in line", name.sequence, name.Target)
 	task, o := l.pump.machine.Again(name.Target, name.sequence, state, status, l.hookTime())
-	d.busy, d.next = true, &standing{state: ledger.DeliveryPending, attempts: d.now.attempts, due: o.Next.Due}
+	d.busy, d.next = true, &standing{state: layout.DeliveryPending, attempts: d.now.attempts, due: o.Next.Due}
 	d.soon = l.clock
 	l.writeHook(task, o.Ops, &o.Next)
 }
 
 // writeHook writes what follows from a task.
-func (l *life) writeHook(t webhook.Task, ops []wal.Op, next *ledger.Pending) {
+func (l *life) writeHook(t webhook.Task, ops []wal.Op, next *layout.Pending) {
 	l.journal.Append(&wal.Entry{Stream: wal.Stream(t.Account), Ops: ops, Shared: true, Out: []wal.Out{&hookSettled{l, t, next}}})
 }
 
@@ -271,7 +273,7 @@ func (l *life) writeHook(t webhook.Task, ops []wal.Op, next *ledger.Pending) {
 type hookSettled struct {
 	l    *life
 	task webhook.Task
-	next *ledger.Pending
+	next *layout.Pending
 }
 
 // Release implements wal.Out.

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -26,17 +28,17 @@ func (l *life) stillTrue(a *ledger.Account) {
 // holdsHaveWork checks, at every start of a process, that each account's held amount is the
 // sum of the payouts in its due rows, and that each due row belongs to a payout in flight.
 func (l *life) holdsHaveWork() {
-	held, seen := map[ledger.AccountID]ledger.Amount{}, map[ledger.TxID]bool{}
-	lo, hi := ledger.AllDue()
+	held, seen := map[pix.AccountID]pix.Amount{}, map[pix.TxID]bool{}
+	lo, hi := layout.AllDue()
 	err := l.journal.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		d, err := ledger.DecodeDue(k, v)
+		d, err := layout.DecodeDue(k, v)
 		if err != nil || l.flipped[d.Account] {
 			return err == nil, err
 		}
-		if d.Kind == ledger.DueCase {
+		if d.Kind == layout.DueCase {
 			return true, l.caseIsDue(&d)
 		}
-		id, tx, seq := d.Account, ledger.TxID(d.ID), d.Seq
+		id, tx, seq := d.Account, pix.TxID(d.ID), d.Seq
 		r, err := rows{l.journal}.Record(id, seq)
 		if err != nil {
 			return false, err
@@ -66,16 +68,16 @@ func (l *life) holdsHaveWork() {
 
 // standing returns a payout from the journal, even if lists do not show the payout yet. It
 // returns nil if the journal has no such payout.
-func (l *life) standing(tx ledger.TxID, endToEnd string) *ledger.Transaction {
+func (l *life) standing(tx pix.TxID, endToEnd string) *ledger.Transaction {
 	if t, err := l.shown(tx); err == nil && t != nil {
 		return t
 	}
-	for _, key := range ledger.EndToEndKeys(endToEnd) {
+	for _, key := range layout.EndToEndKeys(endToEnd) {
 		b, ok, _ := l.journal.Get(key)
 		if !ok {
 			continue
 		}
-		row, err := ledger.DecodeEndToEndRow(b)
+		row, err := layout.DecodeEndToEndRow(b)
 		if err != nil {
 			continue
 		}
@@ -101,10 +103,10 @@ func (l *life) sentIsKnown() {
 			continue
 		}
 		switch t.Status {
-		case ledger.StatusQueued, ledger.StatusPending, ledger.StatusRefused:
+		case pix.StatusQueued, pix.StatusPending, pix.StatusRefused:
 			l.fail("the scheme has %v, in the journal it is %v", tx, t.Status)
-		case ledger.StatusFailed:
-			if t.Kind == ledger.TxPayout && !t.Voided() && !t.Transfer.RejectedAfterVoid {
+		case pix.StatusFailed:
+			if t.Kind == pix.TxPayout && !t.Voided() && !t.Transfer.RejectedAfterVoid {
 				l.fail("the scheme has %v, in the journal it failed with %s", tx, t.ReasonCode)
 			}
 		}
@@ -145,7 +147,7 @@ func (l *life) alerted() {
 const alertRow = "alert/"
 
 // Row implements account.Alerts.
-func (l *life) Row(_ ledger.AccountID, a ledger.Alert, at ledger.Millis) wal.Op {
+func (l *life) Row(_ pix.AccountID, a ledger.Alert, at pix.Millis) wal.Op {
 	l.drawn++
 	return wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(fmt.Sprintf("%s%d/%d", alertRow, at, l.drawn)), Value: []byte(a.Kind + a.Tx.String())}
 }
@@ -161,7 +163,7 @@ func (l *life) inPeace() {
 }
 
 // Raised implements account.Alerts.
-func (l *life) Raised(id ledger.AccountID, a ledger.Alert) {
+func (l *life) Raised(id pix.AccountID, a ledger.Alert) {
 	l.namesRightly(a)
 	kind := a.Kind
 	if strings.Contains(a.Message, "withdraws the report of a case that was closed as agreed") {
@@ -185,7 +187,7 @@ func (l *life) namesRightly(a ledger.Alert) {
 	if a.Public != t.Public() {
 		l.fail("the alert %s names %v %q", a.Kind, t.Public(), a.Public)
 	}
-	for _, kind := range []ledger.TxKind{ledger.TxPayout, ledger.TxRefund, ledger.TxReceipt} {
+	for _, kind := range []pix.TxKind{pix.TxPayout, pix.TxRefund, pix.TxReceipt} {
 		if other := t.ID.Public(kind); other != t.Public() && strings.Contains(a.Message, other) {
 			l.fail("the alert %s of %s says %q", a.Kind, t.Public(), a.Message)
 		}
@@ -193,4 +195,4 @@ func (l *life) namesRightly(a ledger.Alert) {
 }
 
 // Raise implements account.Alerts.
-func (l *life) Raise(id ledger.AccountID, a ledger.Alert) { l.Raised(id, a) }
+func (l *life) Raise(id pix.AccountID, a ledger.Alert) { l.Raised(id, a) }

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // caseRecord checks a record about a special-return case.
@@ -132,7 +134,7 @@ func (b *refundBook) opens(l *life, r *ledger.Record) {
 
 // returnsUntil reports whether at is 90 days after a received payment or, where that was booked
 // under doubt, after the start of the process.
-func returnsUntil(t *ledger.Transaction, at ledger.Millis, made written) bool {
+func returnsUntil(t *ledger.Transaction, at pix.Millis, made written) bool {
 	switch {
 	case t.PaidAt > 0:
 		return at == t.PaidAt+90*day
@@ -145,7 +147,7 @@ func returnsUntil(t *ledger.Transaction, at ledger.Millis, made written) bool {
 }
 
 // ends derives when something ends that was to end, as seen at the opening of a case, at limit.
-func ends(k *ledger.Case, limit ledger.Millis, made written) ledger.Millis {
+func ends(k *ledger.Case, limit pix.Millis, made written) pix.Millis {
 	if k.Doubted && made.start > k.OpenedAt {
 		return limit + made.start - k.OpenedAt
 	}
@@ -167,7 +169,7 @@ func sameLimits(k, was *ledger.Case, made written) bool {
 // one be made.
 func (b *refundBook) restores(l *life, r, old *ledger.Record, made written) {
 	k, t := r.Case, b.failed[r.Account].tx
-	part := ledger.Amount(0)
+	part := pix.Amount(0)
 	if t != nil {
 		for _, share := range t.Shares() {
 			if share.Case == k.ID {
@@ -192,7 +194,7 @@ func (b *refundBook) restores(l *life, r, old *ledger.Record, made written) {
 }
 
 // onTheirWay is what refunds in flight count towards a case.
-func (b *refundBook) onTheirWay(id ledger.CaseID) (sum ledger.Amount) {
+func (b *refundBook) onTheirWay(id pix.CaseID) (sum pix.Amount) {
 	for _, t := range b.newest {
 		for _, share := range t.Shares() {
 			if share.Case == id && t.Status.InFlight() {
@@ -208,16 +210,16 @@ func (b *refundBook) onTheirWay(id ledger.CaseID) (sum ledger.Amount) {
 func (b *refundBook) closes(l *life, r, old *ledger.Record, made written) {
 	k := r.Case
 	short := max(0, k.Amount-k.Held-k.Refunded)
-	if settled, _, _ := b.sums(k.Original); k.Result != ledger.Agreed || settled >= b.received[k.Original].Tx.Amount {
+	if settled, _, _ := b.sums(k.Original); k.Result != pix.Agreed || settled >= b.received[k.Original].Tx.Amount {
 		short = 0
 	}
 	if k.Short != short {
 		l.fail("%v is closed as %+v, and lacks %d", k.ID, *k, short)
 	}
-	if k.Result == ledger.Agreed && k.Short > 0 {
+	if k.Result == pix.Agreed && k.Short > 0 {
 		l.count("meeting: agreed, and other cases or refunds have the money")
 	}
-	if k.ClosedAt != r.Time || (k.Result == ledger.Agreed) != (k.Held != 0) && r.HeldWas != 0 || k.Result == ledger.Agreed && k.Held != r.HeldWas {
+	if k.ClosedAt != r.Time || (k.Result == pix.Agreed) != (k.Held != 0) && r.HeldWas != 0 || k.Result == pix.Agreed && k.Held != r.HeldWas {
 		l.fail("%v, which held %d, is closed as %+v", k.ID, r.HeldWas, *k)
 	}
 	if k.Details == analyst {
@@ -226,7 +228,7 @@ func (b *refundBook) closes(l *life, r, old *ledger.Record, made written) {
 	}
 	l.count("meeting: a case closed by its deadline")
 	opened := b.opened[k.ID]
-	if end := ends(k, k.DeadlineAt, made); k.Result != ledger.Agreed || old.Case.Status != ledger.CaseOpen || made.terms.MEDWaits || made.doubted || made.clock < end {
+	if end := ends(k, k.DeadlineAt, made); k.Result != pix.Agreed || old.Case.Status != pix.CaseOpen || made.terms.MEDWaits || made.doubted || made.clock < end {
 		l.fail("%v was %v and is closed at %v by its deadline, %v (doubted %v)", k.ID, old.Case.Status, made.clock, end, made.doubted)
 	}
 	if made.at-opened.at < opened.terms.MEDDeadline-l.slack() {
@@ -235,7 +237,7 @@ func (b *refundBook) closes(l *life, r, old *ledger.Record, made written) {
 }
 
 // older is what the account's cases that are older than one hold.
-func (b *refundBook) older(r *ledger.Record) (held ledger.Amount) {
+func (b *refundBook) older(r *ledger.Record) (held pix.Amount) {
 	for _, other := range b.cases {
 		if other.Account == r.Account && other.Case.Ordinal < r.Case.Ordinal {
 			held += other.Case.Held
@@ -258,7 +260,7 @@ func (b *refundBook) refunding(l *life, r *ledger.Record, before *ledger.Account
 	free := before.Totals.Balance - before.Totals.Held - b.older(r)
 	want := min(r.HeldWas, free)
 	if want < r.HeldWas {
-		want -= want % ledger.UnitsPerCentavo
+		want -= want % pix.UnitsPerCentavo
 	}
 	if awaits := b.cases[r.Case.ID].Case.Epoch < l.trueTimeOf(r).terms.Epoch; part != want || part <= 0 || awaits {
 		l.fail("record %d of %v: %d of %d go back for %v, and there are %d for it", r.Seq, r.Account, part, r.HeldWas, r.Case.ID, free)
@@ -275,7 +277,7 @@ func (b *refundBook) releases(l *life, r *ledger.Record, before *ledger.Account,
 	if end := ends(k, k.ReleaseAt, made); made.doubted || made.clock < end || k.Held != 0 {
 		l.fail("%v is released at %v, and its time is %v", k.ID, made.clock, end)
 	}
-	if free := before.Totals.Balance - before.Totals.Held - b.older(r); free >= ledger.UnitsPerCentavo && !k.Stopped && r.HeldWas > 0 {
+	if free := before.Totals.Balance - before.Totals.Held - b.older(r); free >= pix.UnitsPerCentavo && !k.Stopped && r.HeldWas > 0 {
 		l.fail("%v is released, and there are %d for it", k.ID, free)
 	}
 	if k.Epoch < made.terms.Epoch {
@@ -315,10 +317,10 @@ func (b *refundBook) paid(l *life, r *ledger.Record) {
 	}
 	for _, other := range b.cases {
 		k := other.Case
-		if other.Account != r.Account || k.Status != ledger.CaseClosed || k.Stopped || k.Awaits || k.Held == 0 {
+		if other.Account != r.Account || k.Status != pix.CaseClosed || k.Stopped || k.Awaits || k.Held == 0 {
 			continue
 		}
-		if free := r.Totals.Balance - r.Totals.Held - b.older(other); free >= min(k.Held, ledger.UnitsPerCentavo) {
+		if free := r.Totals.Balance - r.Totals.Held - b.older(other); free >= min(k.Held, pix.UnitsPerCentavo) {
 			l.fail("record %d of %v (%v) leaves %d for %v, which is owed %d", r.Seq, r.Account, r.Kind, free, k.ID, k.Held)
 		}
 	}
@@ -326,14 +328,14 @@ func (b *refundBook) paid(l *life, r *ledger.Record) {
 
 // totals checks what all cases of an account hold and owe.
 func (b *refundBook) totals(l *life, r *ledger.Record) {
-	held, owed, n := ledger.Amount(0), ledger.Amount(0), uint64(0)
+	held, owed, n := pix.Amount(0), pix.Amount(0), uint64(0)
 	for _, other := range b.cases {
 		if other.Account != r.Account {
 			continue
 		}
 		n++
 		held += other.Case.Held
-		if other.Case.Status == ledger.CaseClosed && !other.Case.Stopped && !other.Case.Awaits {
+		if other.Case.Status == pix.CaseClosed && !other.Case.Stopped && !other.Case.Awaits {
 			owed += other.Case.Held
 		}
 	}
@@ -343,8 +345,8 @@ func (b *refundBook) totals(l *life, r *ledger.Record) {
 }
 
 // caseIsDue checks that the due row of a case belongs to a case that has this due time.
-func (l *life) caseIsDue(d *ledger.Due) error {
-	r, err := l.caseNow(ledger.CaseID(d.ID))
+func (l *life) caseIsDue(d *layout.Due) error {
+	r, err := l.caseNow(pix.CaseID(d.ID))
 	if err != nil {
 		return err
 	}

@@ -2,23 +2,24 @@ package simulation
 
 import (
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
 // chronicle collects what the records of all accounts say about each payout.
 type chronicle struct {
-	heads   map[ledger.AccountID]*ledger.Account
-	newest  map[ledger.TxID]*ledger.Record // the newest record of each transaction
-	payouts map[ledger.TxID]*chronicled
-	prints  map[ledger.Fingerprint][]*chronicled
-	claims  map[ledger.AccountID]map[[16]byte][]*chronicled
-	returns map[ledger.TxID]ledger.Amount // the sum of each payout's returns that were credited
-	given   map[string]ledger.TxID        // for each return's id, the payout whose account the return has credited
-	begun   map[string]moment             // first use of each end-to-end id; a later payout under the same id is a repeat
-	terms   map[ledger.AccountID]ledger.Settings
-	windows map[ledger.AccountID][]window    // each account's repeat windows, oldest first
+	heads   map[pix.AccountID]*ledger.Account
+	newest  map[pix.TxID]*ledger.Record // the newest record of each transaction
+	payouts map[pix.TxID]*chronicled
+	prints  map[pix.Fingerprint][]*chronicled
+	claims  map[pix.AccountID]map[[16]byte][]*chronicled
+	returns map[pix.TxID]pix.Amount // the sum of each payout's returns that were credited
+	given   map[string]pix.TxID     // for each return's id, the payout whose account the return has credited
+	begun   map[string]moment       // first use of each end-to-end id; a later payout under the same id is a repeat
+	terms   map[pix.AccountID]ledger.Settings
+	windows map[pix.AccountID][]window       // each account's repeat windows, oldest first
 	charges map[string]*ledger.Record        // the newest record of each charge
-	waiting map[ledger.TxID]bool             // payouts that must wait for an operator's approval
+	waiting map[pix.TxID]bool                // payouts that must wait for an operator's approval
 	under   map[string][]*chronicled         // payouts by each end-to-end id that a payout has had, former ids included
 	answers map[answerUnder][16]byte         // for each kept answer, the hash of the request body that the answer belongs to
 	shown   map[recordName][]*ledger.Account // account heads that reads showed, by the record that made the head
@@ -28,11 +29,11 @@ type chronicle struct {
 
 // window is a repeat window that was set at the simulated time at. For long milliseconds
 // after a payout has settled, an equal payout counts as a repeat of that payout.
-type window struct{ at, long ledger.Millis }
+type window struct{ at, long pix.Millis }
 
 // end returns the end of the repeat window of a payout that settled at the given time. If the
 // setting is lengthened after the payout's window has ended, the window stays ended.
-func (c *chronicle) end(id ledger.AccountID, settled ledger.Millis) (end ledger.Millis) {
+func (c *chronicle) end(id pix.AccountID, settled pix.Millis) (end pix.Millis) {
 	for _, w := range c.windows[id] {
 		if w.at > settled && w.at >= end {
 			break
@@ -46,14 +47,14 @@ func (c *chronicle) end(id ledger.AccountID, settled ledger.Millis) (end ledger.
 type chronicled struct {
 	tx      ledger.Transaction // the payout as in its newest record
 	held    ledger.Transaction // the payout as in its first record, which holds the money
-	out     ledger.Millis      // simulated time at which the payout's end-to-end id was first used
+	out     pix.Millis         // simulated time at which the payout's end-to-end id was first used
 	claimed bool               // the request had an idempotency key
-	hold    ledger.Millis      // simulated time of the record that holds the money
-	sent    ledger.Millis      // simulated time at which the scheme accepted it
+	hold    pix.Millis         // simulated time of the record that holds the money
+	sent    pix.Millis         // simulated time at which the scheme accepted it
 	queued  written            // state of the simulation when the payout first entered the queue; zero if it never did
-	settled ledger.Millis      // simulated time of its settlement
-	print   ledger.Fingerprint
-	account ledger.AccountID
+	settled pix.Millis         // simulated time of its settlement
+	print   pix.Fingerprint
+	account pix.AccountID
 	had     map[string]bool // every end-to-end id that the payout has had
 	ofHeld  bool            // the payout was rejected as a duplicate of a payout that was only held at that moment
 
@@ -62,24 +63,24 @@ type chronicled struct {
 
 // moment is a simulated time, and the sequence of the account's record made at that time.
 type moment struct {
-	at ledger.Millis
+	at pix.Millis
 	by uint64
 }
 
 func newChronicle(reads []ledger.Account) *chronicle {
 	c := &chronicle{
-		map[ledger.AccountID]*ledger.Account{},
-		map[ledger.TxID]*ledger.Record{},
-		map[ledger.TxID]*chronicled{},
-		map[ledger.Fingerprint][]*chronicled{},
-		map[ledger.AccountID]map[[16]byte][]*chronicled{},
-		map[ledger.TxID]ledger.Amount{},
-		map[string]ledger.TxID{},
+		map[pix.AccountID]*ledger.Account{},
+		map[pix.TxID]*ledger.Record{},
+		map[pix.TxID]*chronicled{},
+		map[pix.Fingerprint][]*chronicled{},
+		map[pix.AccountID]map[[16]byte][]*chronicled{},
+		map[pix.TxID]pix.Amount{},
+		map[string]pix.TxID{},
 		map[string]moment{},
-		map[ledger.AccountID]ledger.Settings{},
-		map[ledger.AccountID][]window{},
+		map[pix.AccountID]ledger.Settings{},
+		map[pix.AccountID][]window{},
 		map[string]*ledger.Record{},
-		map[ledger.TxID]bool{},
+		map[pix.TxID]bool{},
 		map[string][]*chronicled{},
 		map[answerUnder][16]byte{},
 		map[recordName][]*ledger.Account{},
@@ -138,10 +139,10 @@ func (c *chronicle) take(l *life, r *ledger.Record) {
 	if r.Kind == ledger.PaymentReceived {
 		c.refunds.received[r.Tx.ID] = r
 	}
-	if r.Tx.Kind == ledger.TxRefund {
+	if r.Tx.Kind == pix.TxRefund {
 		c.refunds.refund(l, r, &before)
 	}
-	if r.Tx.Kind == ledger.TxPayout {
+	if r.Tx.Kind == pix.TxPayout {
 		c.waitsFirst(l, r, old)
 		c.payout(l, r, old)
 	}
@@ -150,7 +151,7 @@ func (c *chronicle) take(l *life, r *ledger.Record) {
 // money checks the fee and the amounts of a record against the account's settings.
 func (c *chronicle) money(l *life, before *ledger.Account, r *ledger.Record) {
 	t := r.Tx
-	fees, terms := ledger.Amount(0), c.terms[r.Account]
+	fees, terms := pix.Amount(0), c.terms[r.Account]
 	switch r.Kind {
 	case ledger.PaymentReceived:
 		fees = min(feeOf(terms.CashInFee, t.Amount), t.Amount)
@@ -187,7 +188,7 @@ func (c *chronicle) payout(l *life, r *ledger.Record, old *ledger.Transaction) {
 		p = &chronicled{
 			tx:   *r.Tx,
 			held: *r.Tx, hold: made.at, account: r.Account, had: map[string]bool{},
-			print: ledger.Fingerprint{Account: r.Account, Amount: r.Tx.Amount, KeyType: r.Tx.Payout.Key.Type, Key: r.Tx.Payout.Key.Value},
+			print: pix.Fingerprint{Account: r.Account, Amount: r.Tx.Amount, KeyType: r.Tx.Payout.Key.Type, Key: r.Tx.Payout.Key.Value},
 		}
 		c.payouts[r.Tx.ID] = p
 		if !r.Tx.Payout.OwnEndToEnd {
@@ -273,10 +274,10 @@ func (c *chronicle) judge(l *life) {
 
 // once checks that of all requests with one key at most one is carried out in a day. Refused
 // requests do not count.
-func (c *chronicle) once(l *life, id ledger.AccountID, scope [16]byte, all []*chronicled) {
+func (c *chronicle) once(l *life, id pix.AccountID, scope [16]byte, all []*chronicled) {
 	var before *chronicled
 	for _, p := range all {
-		if p.tx.Status == ledger.StatusRefused {
+		if p.tx.Status == pix.StatusRefused {
 			continue
 		}
 		if before != nil && p.hold < before.hold+day-l.slack() {
@@ -289,8 +290,8 @@ func (c *chronicle) once(l *life, id ledger.AccountID, scope [16]byte, all []*ch
 // keepsOut reports that a second payout, equal to p, should not have been paid as well: when
 // the second payout was sent, p was in flight, or had settled within the account's repeat
 // window.
-func (p *chronicled) keepsOut(second *chronicled, end, slack ledger.Millis) bool {
-	if p.tx.Status != ledger.StatusSettled || second.tx.Status != ledger.StatusSettled || p.tx.EndToEnd == second.tx.EndToEnd {
+func (p *chronicled) keepsOut(second *chronicled, end, slack pix.Millis) bool {
+	if p.tx.Status != pix.StatusSettled || second.tx.Status != pix.StatusSettled || p.tx.EndToEnd == second.tx.EndToEnd {
 		return false
 	}
 	if second.out < p.out || second.out == p.out && second.tx.EndToEnd < p.tx.EndToEnd {

@@ -1,12 +1,14 @@
 package simulation
 
-import "pixd/actors/ledger"
+import (
+	"pixd/actors/pix"
+)
 
 // drawSkew returns a random error of a clock: none, seconds, hours, or up to 25 hours.
-func (l *life) drawSkew() ledger.Millis {
+func (l *life) drawSkew() pix.Millis {
 	const hour = 3_600_000
 	most := [...]int{0, 50_000, 4 * hour, 13 * hour, 25 * hour}[l.rng.IntN(5)]
-	return ledger.Millis(l.rng.IntN(2*most+1) - most)
+	return pix.Millis(l.rng.IntN(2*most+1) - most)
 }
 
 // setRight gives the engine the scheme's time if the scheme can be reached, as the engine's
@@ -48,4 +50,4 @@ func (l *life) acceptDifference() {
 	}
 }
 
-func within(d ledger.Millis) bool { return d >= -60_000 && d <= 60_000 }
+func within(d pix.Millis) bool { return d >= -60_000 && d <= 60_000 }

@@ -5,7 +5,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/restored"
 	"pixd/wal"
 	"pixd/wal/waltest"
@@ -69,7 +71,7 @@ func (c *copies) isMoment(l *life) bool {
 		return unsynced
 	case 2:
 		for _, d := range l.hooks.known {
-			if d.now.state == ledger.DeliveryPending && d.now.attempts > 0 {
+			if d.now.state == layout.DeliveryPending && d.now.attempts > 0 {
 				return true
 			}
 		}
@@ -92,17 +94,17 @@ type taken struct {
 	sums     restored.Sums     // what its manifest says
 	position uint64
 	newest   int64
-	at       ledger.Millis // engine time
-	clock    ledger.Millis
+	at       pix.Millis // engine time
+	clock    pix.Millis
 	secret   []byte
-	last     map[ledger.AccountID]uint64 // sequence of each account's newest durable record
-	totals   map[ledger.AccountID]ledger.Totals
-	listed   map[ledger.AccountID][]*ledger.Transaction // in their newest durable records
-	cases    map[ledger.CaseID]ledger.Case
-	status   map[ledger.TxID]ledger.TxStatus
-	endToEnd map[ledger.TxID]string
-	prints   map[ledger.Fingerprint]bool // of all payouts
-	sent     map[ledger.TxID]string
+	last     map[pix.AccountID]uint64 // sequence of each account's newest durable record
+	totals   map[pix.AccountID]ledger.Totals
+	listed   map[pix.AccountID][]*ledger.Transaction // in their newest durable records
+	cases    map[pix.CaseID]ledger.Case
+	status   map[pix.TxID]pix.TxStatus
+	endToEnd map[pix.TxID]string
+	prints   map[pix.Fingerprint]bool // of all payouts
+	sent     map[pix.TxID]string
 	people   people
 	hooks    *hooks
 }
@@ -118,8 +120,8 @@ func (l *life) snapshot() *taken {
 	}
 	t := &taken{
 		journal: dup, sums: sums, position: position, newest: newest, at: l.now(), clock: l.clock, secret: l.terms.Secret,
-		last: map[ledger.AccountID]uint64{}, totals: map[ledger.AccountID]ledger.Totals{}, listed: map[ledger.AccountID][]*ledger.Transaction{},
-		cases: map[ledger.CaseID]ledger.Case{}, status: map[ledger.TxID]ledger.TxStatus{}, endToEnd: map[ledger.TxID]string{}, prints: map[ledger.Fingerprint]bool{},
+		last: map[pix.AccountID]uint64{}, totals: map[pix.AccountID]ledger.Totals{}, listed: map[pix.AccountID][]*ledger.Transaction{},
+		cases: map[pix.CaseID]ledger.Case{}, status: map[pix.TxID]pix.TxStatus{}, endToEnd: map[pix.TxID]string{}, prints: map[pix.Fingerprint]bool{},
 		sent: maps.Clone(l.outside.sent), people: l.people.copied(), hooks: l.hooks.copied(),
 	}
 	for id := range l.all() {
@@ -147,8 +149,8 @@ func (l *life) countSnapshot() {
 }
 
 // note notes what the durable records of an account say.
-func (t *taken) note(l *life, id ledger.AccountID) {
-	newest := map[ledger.TxID]*ledger.Transaction{}
+func (t *taken) note(l *life, id pix.AccountID) {
+	newest := map[pix.TxID]*ledger.Transaction{}
 	l.recordsOf(id, 1, t.last[id], func(r *ledger.Record) {
 		t.totals[id] = r.Totals
 		if r.Case != nil {
@@ -165,12 +167,12 @@ func (t *taken) note(l *life, id ledger.AccountID) {
 	t.listed[id] = slices.Collect(maps.Values(newest))
 }
 
-func printOf(r *ledger.Record) ledger.Fingerprint {
-	return ledger.Fingerprint{Account: r.Account, Amount: r.Tx.Amount, KeyType: r.Tx.Payout.Key.Type, Key: r.Tx.Payout.Key.Value}
+func printOf(r *ledger.Record) pix.Fingerprint {
+	return pix.Fingerprint{Account: r.Account, Amount: r.Tx.Amount, KeyType: r.Tx.Payout.Key.Type, Key: r.Tx.Payout.Key.Value}
 }
 
 // recordsOf calls fn with an account's records from one sequence to another.
-func (l *life) recordsOf(id ledger.AccountID, from, to uint64, fn func(*ledger.Record)) {
+func (l *life) recordsOf(id pix.AccountID, from, to uint64, fn func(*ledger.Record)) {
 	for seq := from; seq <= to; seq++ {
 		r, err := rows{l.journal}.Record(id, seq)
 		if err != nil {
@@ -183,7 +185,7 @@ func (l *life) recordsOf(id ledger.AccountID, from, to uint64, fn func(*ledger.R
 
 // durableOf returns the sequence of an account's newest durable record, by the tickets of its
 // entries.
-func (l *life) durableOf(id ledger.AccountID) uint64 {
+func (l *life) durableOf(id pix.AccountID) uint64 {
 	last, _, err := l.journal.Last(wal.Stream(id))
 	if err != nil {
 		l.fail("%v: %v", id, err)
@@ -204,7 +206,7 @@ func (p *people) copied() people {
 	c.answers, c.cases, c.reads, c.replays = slices.Clone(p.answers), slices.Clone(p.cases), slices.Clone(p.reads), slices.Clone(p.replays)
 	c.credited, c.unsure = maps.Clone(p.credited), maps.Clone(p.unsure)
 	c.entries = entries{maps.Clone(p.pixKeys), maps.Clone(p.apiKeys), maps.Clone(p.turned), maps.Clone(p.own)}
-	c.kept, c.times = map[string]*kept{}, map[string][]ledger.Millis{}
+	c.kept, c.times = map[string]*kept{}, map[string][]pix.Millis{}
 	for key, k := range p.kept {
 		c.kept[key] = &kept{k.request, slices.Clone(k.claims)}
 	}
@@ -218,7 +220,7 @@ func (p *people) copied() people {
 func (h *hooks) copied() *hooks {
 	c := *h
 	c.targets, c.names, c.ids = slices.Clone(h.targets), slices.Clone(h.names), maps.Clone(h.ids)
-	c.made, c.known = map[ledger.Target]*subscriber{}, map[deliveryName]*hookDelivery{}
+	c.made, c.known = map[layout.Target]*subscriber{}, map[deliveryName]*hookDelivery{}
 	for t, s := range h.made {
 		dup := *s
 		c.made[t] = &dup

@@ -4,40 +4,42 @@ import (
 	"errors"
 	"slices"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // hookDelivery is what the simulation knows of one delivery, apart from the engine's rows.
 type hookDelivery struct {
 	record uint64 // sequence of the record that causes the event
 	event  uint8  // index of the event in the record
-	id     ledger.EventID
-	kind   ledger.EventKind
-	now    standing      // what is durable
-	next   *standing     // what is being written; nil: nothing
-	busy   bool          // a task of it is under way, or its result is not durable
-	made   int           // attempts that began
-	acked  bool          // the receiver has acknowledged the event
-	gone   bool          // the receiver answered 410 to the newest attempt
-	soon   ledger.Millis // simulated time of the next attempt, if no crash comes before; 0: unknown
-	last   bool          // its schedule was over at the newest attempt
-	buried bool          // it ended with its subscription
+	id     pix.EventID
+	kind   pix.EventKind
+	now    standing   // what is durable
+	next   *standing  // what is being written; nil: nothing
+	busy   bool       // a task of it is under way, or its result is not durable
+	made   int        // attempts that began
+	acked  bool       // the receiver has acknowledged the event
+	gone   bool       // the receiver answered 410 to the newest attempt
+	soon   pix.Millis // simulated time of the next attempt, if no crash comes before; 0: unknown
+	last   bool       // its schedule was over at the newest attempt
+	buried bool       // it ended with its subscription
 }
 
 // standing is what the rows of a delivery say.
 type standing struct {
-	state    ledger.DeliveryState
-	tries    int           // attempts since the schedule began
-	attempts int           // attempts in all
-	due      ledger.Millis // time of the next attempt; 0 where there is none
+	state    layout.DeliveryState
+	tries    int        // attempts since the schedule began
+	attempts int        // attempts in all
+	due      pix.Millis // time of the next attempt; 0 where there is none
 }
 
 // delivery returns what is known of a delivery; one that is new waits for its first attempt.
-func (l *life) delivery(p *ledger.Pending) *hookDelivery {
+func (l *life) delivery(p *layout.Pending) *hookDelivery {
 	name := deliveryName{p.Target, p.Sequence}
 	d := l.hooks.known[name]
 	if d == nil {
-		d = &hookDelivery{record: p.Record, event: p.Event, now: standing{state: ledger.DeliveryPending, due: p.Due}}
+		d = &hookDelivery{record: p.Record, event: p.Event, now: standing{state: layout.DeliveryPending, due: p.Due}}
 		l.hooks.known[name] = d
 		l.hooks.names = append(l.hooks.names, name)
 	}
@@ -52,9 +54,9 @@ func (l *life) nothingForgotten() {
 		return
 	}
 	now := l.hookTime()
-	lo, hi := ledger.AllPending()
+	lo, hi := layout.AllPending()
 	err := l.journal.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		p, err := ledger.DecodePending(k, v)
+		p, err := layout.DecodePending(k, v)
 		if err != nil {
 			return false, err
 		}
@@ -92,29 +94,29 @@ func (l *life) dispatchAll() (busy bool) {
 // ended.
 func (l *life) deliveryRows() map[deliveryName]standing {
 	all, statuses := map[deliveryName]standing{}, map[deliveryName]bool{}
-	lo, hi := ledger.AllPending()
+	lo, hi := layout.AllPending()
 	pending := l.journal.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		p, err := ledger.DecodePending(k, v)
+		p, err := layout.DecodePending(k, v)
 		name := deliveryName{p.Target, p.Sequence}
 		if _, twice := all[name]; twice {
 			l.fail("event %d waits for subscription %v twice", p.Sequence, p.Target)
 		}
-		all[name] = standing{state: ledger.DeliveryPending, tries: int(p.Tries), due: p.Due}
+		all[name] = standing{state: layout.DeliveryPending, tries: int(p.Tries), due: p.Due}
 		return err == nil, err
 	})
-	lo, hi = ledger.AllDeliveries()
+	lo, hi = layout.AllDeliveries()
 	ended := l.journal.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		t, state, sequence, err := ledger.DecodeDeliveryKey(k)
+		t, state, sequence, err := layout.DecodeDeliveryKey(k)
 		if err != nil {
 			return false, err
 		}
-		s, err := ledger.DecodeDeliveryStatus(v)
+		s, err := layout.DecodeDeliveryStatus(v)
 		if err != nil {
 			return false, err
 		}
 		name := deliveryName{t, sequence}
 		waits, there := all[name]
-		if statuses[name] || there != (state == ledger.DeliveryPending) || waits.due != s.Due {
+		if statuses[name] || there != (state == layout.DeliveryPending) || waits.due != s.Due {
 			l.fail("event %d for subscription %v is %v, due %v, and has another row, or none, due %v", sequence, t, state, s.Due, waits.due)
 		}
 		statuses[name] = true
@@ -130,7 +132,7 @@ func (l *life) deliveryRows() map[deliveryName]standing {
 // same reports whether rows say what is expected. Rows of a delivery that has ended do not say
 // how often it was tried since the schedule began.
 func (s standing) same(rows standing) bool {
-	if s.state != ledger.DeliveryPending {
+	if s.state != layout.DeliveryPending {
 		s.tries = 0
 	}
 	s.attempts = min(s.attempts, 50)
@@ -192,7 +194,7 @@ func (c *chronicle) delivered(l *life) {
 		got, there := rows[name]
 		delete(rows, name)
 		d := l.hooks.known[name]
-		if !there || d == nil || got.state == ledger.DeliveryPending {
+		if !there || d == nil || got.state == layout.DeliveryPending {
 			l.fail("event %d for subscription %v is not delivered: %+v", name.sequence, name.Target, got)
 			continue
 		}
@@ -203,9 +205,9 @@ func (c *chronicle) delivered(l *life) {
 		switch {
 		case d.made < d.now.attempts || d.now.tries > mostTries:
 			l.fail("event %d for subscription %v: %d attempts made, %+v", name.sequence, name.Target, d.made, d.now)
-		case got.state == ledger.DeliveryDelivered && !d.acked:
+		case got.state == layout.DeliveryDelivered && !d.acked:
 			l.fail("event %d for subscription %v counts as delivered, and was not acknowledged", name.sequence, name.Target)
-		case got.state == ledger.DeliveryDead && !d.last && !d.gone && (!d.buried || !ended):
+		case got.state == layout.DeliveryDead && !d.last && !d.gone && (!d.buried || !ended):
 			l.fail("event %d for subscription %v is dead after %d attempts", name.sequence, name.Target, d.now.tries)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -12,14 +13,14 @@ import (
 func (l *life) foreignSuffix() {
 	for i := range l.answers {
 		a := &l.answers[len(l.answers)-1-i]
-		if a.tx.Kind != ledger.TxPayout || a.tx.Payout.OwnEndToEnd || a.tx.EndToEnd == "" || l.odds(2) {
+		if a.tx.Kind != pix.TxPayout || a.tx.Payout.OwnEndToEnd || a.tx.EndToEnd == "" || l.odds(2) {
 			continue
 		}
 		thief := l.someone()
 		if thief == a.account {
 			return
 		}
-		own := ledger.EndToEnd(ispb, l.clock, a.tx.EndToEnd[21:])
+		own := pix.EndToEnd(ispb, l.clock, a.tx.EndToEnd[21:])
 		before := l.own[own] // the account, if any, that chose this id before the engine derived the suffix
 		if l.ownID(thief, own) && before != thief {
 			l.fail("%v may have %s, whose end %v has derived", thief, own, a.account)
@@ -38,11 +39,11 @@ func (l *life) takenAtTheScheme() {
 		return
 	}
 	l.numbers++
-	key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("settle-now+t%d@pix.test", l.numbers)}
-	suffix := ledger.Fingerprint{Account: id, Amount: 1_000, KeyType: key.Type, Key: key.Value}.Suffix(l.terms.Secret, 0)
+	key := pix.Key{Type: pix.KeyEmail, Value: fmt.Sprintf("settle-now+t%d@pix.test", l.numbers)}
+	suffix := pix.Fingerprint{Account: id, Amount: 1_000, KeyType: key.Type, Key: key.Value}.Suffix(l.terms.Secret, 0)
 	_, err := l.outside.sim.Submit(ctx, scheme.Payment{
-		Tx: ledger.NewTxID(l.clock, l.entropy()), Account: id, EndToEnd: ledger.EndToEnd(ispb, l.now(), suffix), Amount: 1_000,
-		Key: ledger.Key{Type: ledger.KeyEmail, Value: "silent@pix.test"},
+		Tx: pix.NewTxID(l.clock, l.entropy()), Account: id, EndToEnd: pix.EndToEnd(ispb, l.now(), suffix), Amount: 1_000,
+		Key: pix.Key{Type: pix.KeyEmail, Value: "silent@pix.test"},
 	})
 	if err != nil {
 		l.fail("scheme: %v", err)
@@ -52,7 +53,7 @@ func (l *life) takenAtTheScheme() {
 			return ledger.RequestPayout{Amount: 1_000, Key: key, GivenDocument: "12345678909"}
 		}})
 		l.carryNewest()
-		l.clock += ledger.Millis(l.rng.IntN(2)) * 61_000
+		l.clock += pix.Millis(l.rng.IntN(2)) * 61_000
 	}
 	l.count("met: an id that the scheme has of something unknown")
 }
@@ -66,17 +67,17 @@ func (l *life) foreignSuffixAtOnce() {
 		return
 	}
 	l.numbers++
-	key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("victim%d@example.com", l.numbers)}
-	amount := ledger.Amount(1_000)
-	suffix := ledger.Fingerprint{Account: victim, Amount: amount, KeyType: key.Type, Key: key.Value}.Suffix(l.terms.Secret, 0)
-	own := ledger.EndToEnd(ispb, l.now(), suffix)
+	key := pix.Key{Type: pix.KeyEmail, Value: fmt.Sprintf("victim%d@example.com", l.numbers)}
+	amount := pix.Amount(1_000)
+	suffix := pix.Fingerprint{Account: victim, Amount: amount, KeyType: key.Type, Key: key.Value}.Suffix(l.terms.Secret, 0)
+	own := pix.EndToEnd(ispb, l.now(), suffix)
 	if !l.ownID(thief, own) {
 		l.fail("%v may not have %s, which nobody uses", thief, own)
 		return
 	}
 	l.ask(&request{account: victim, make: func() ledger.Command { return ledger.RequestPayout{Amount: amount, Key: key} }})
 	l.ask(&request{account: thief, make: func() ledger.Command {
-		return ledger.RequestPayout{Amount: amount, Key: ledger.Key{Type: ledger.KeyEmail, Value: "eva@example.com"}, EndToEnd: own, GivenDocument: "12345678909"}
+		return ledger.RequestPayout{Amount: amount, Key: pix.Key{Type: pix.KeyEmail, Value: "eva@example.com"}, EndToEnd: own, GivenDocument: "12345678909"}
 	}})
 	l.count("met: an own id and an equal derived one at once")
 }
@@ -89,7 +90,7 @@ func (l *life) refusedThenPaid() {
 		return
 	}
 	l.numbers++
-	key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("settle-now+r%d@pix.test", l.numbers)}
+	key := pix.Key{Type: pix.KeyEmail, Value: fmt.Sprintf("settle-now+r%d@pix.test", l.numbers)}
 	ask := func() {
 		l.ask(&request{account: id, make: func() ledger.Command {
 			return ledger.RequestPayout{Amount: 1_000, Key: key, GivenDocument: "12345678909"}
@@ -103,7 +104,7 @@ func (l *life) refusedThenPaid() {
 	}
 	l.outside.gone = gone
 	ask()
-	l.clock += ledger.Millis(l.rng.IntN(3)) * 61_000
+	l.clock += pix.Millis(l.rng.IntN(3)) * 61_000
 	ask()
 	l.count("met: refused again and again, and then paid")
 }
@@ -113,14 +114,14 @@ func (l *life) refusedThenPaid() {
 func (l *life) underFormerID() {
 	for i := range l.answers {
 		a := &l.answers[len(l.answers)-1-i]
-		if a.tx.Kind != ledger.TxPayout || a.refused || l.flipped[a.account] {
+		if a.tx.Kind != pix.TxPayout || a.refused || l.flipped[a.account] {
 			continue
 		}
 		now, err := l.shown(a.tx.ID)
 		if err != nil || now == nil || len(now.Payout.Former) == 0 || l.account(a.account).Broken() != nil {
 			continue
 		}
-		former, tx, may := now.Payout.Former[0], a.tx, now.Status.InFlight() || now.Status == ledger.StatusSettled
+		former, tx, may := now.Payout.Former[0], a.tx, now.Status.InFlight() || now.Status == pix.StatusSettled
 		if owner, named := l.own[former]; named && owner != a.account {
 			continue // another account had chosen this id before the engine derived it for the payout
 		}
@@ -132,7 +133,7 @@ func (l *life) underFormerID() {
 		l.count("met: an own id that was renewed")
 		l.ask(&request{account: a.account, renewed: may, make: func() ledger.Command {
 			return ledger.RequestPayout{
-				Amount: tx.Amount, Key: ledger.Key{Type: tx.Payout.Key.Type, Value: tx.Payout.Key.Value}, EndToEnd: former, GivenDocument: "12345678909",
+				Amount: tx.Amount, Key: pix.Key{Type: tx.Payout.Key.Type, Value: tx.Payout.Key.Value}, EndToEnd: former, GivenDocument: "12345678909",
 			}
 		}})
 		return
@@ -146,7 +147,7 @@ func (l *life) manyEqual() {
 		return
 	}
 	l.numbers++
-	key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("many%d@example.com", l.numbers)}
+	key := pix.Key{Type: pix.KeyEmail, Value: fmt.Sprintf("many%d@example.com", l.numbers)}
 	id := l.someone()
 	for range most + 1 {
 		l.ask(&request{account: id, make: func() ledger.Command { return ledger.RequestPayout{Amount: 10, Key: key} }})
@@ -163,9 +164,9 @@ func (l *life) exactly() {
 		return
 	}
 	head := a.Head()
-	more := ledger.Amount(l.rng.IntN(2))
+	more := pix.Amount(l.rng.IntN(2))
 	available, fee := head.Totals.Available(), head.Settings.CashOutFee
-	amount := (available - fee.Fixed) * 10_000 / (10_000 + ledger.Amount(fee.BPS))
+	amount := (available - fee.Fixed) * 10_000 / (10_000 + pix.Amount(fee.BPS))
 	for amount > 0 && amount+fee.Of(amount) > available {
 		amount--
 	}
@@ -178,7 +179,7 @@ func (l *life) exactly() {
 	amount += more
 	l.count(fmt.Sprintf("asked: available less the fee, and %d", more))
 	l.ask(&request{account: id, make: func() ledger.Command {
-		return ledger.RequestPayout{Amount: amount, Key: ledger.Key{Type: ledger.KeyEmail, Value: "reject-ac03@pix.test"}, GivenDocument: "12345678909"}
+		return ledger.RequestPayout{Amount: amount, Key: pix.Key{Type: pix.KeyEmail, Value: "reject-ac03@pix.test"}, GivenDocument: "12345678909"}
 	}})
 }
 
@@ -190,16 +191,16 @@ func (l *life) returnedOnItsWay() {
 		return
 	}
 	l.numbers++
-	key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("returned+b%d@pix.test", l.numbers)}
+	key := pix.Key{Type: pix.KeyEmail, Value: fmt.Sprintf("returned+b%d@pix.test", l.numbers)}
 	before := len(l.answers)
 	l.ask(&request{account: id, make: func() ledger.Command {
 		return ledger.RequestPayout{Amount: 1_000, Key: key, GivenDocument: "12345678909"}
 	}})
 	l.carryNewest()
-	l.clock += ledger.Millis(l.outside.book.SettleDelay.Milliseconds()) + ledger.Millis(l.rng.IntN(3))
+	l.clock += pix.Millis(l.outside.book.SettleDelay.Milliseconds()) + pix.Millis(l.rng.IntN(3))
 	for _, a := range l.answers[min(before, len(l.answers)):] {
 		if a.account == id && a.tx.Payout.Key.Value == key.Value && !a.refused {
-			l.outside.giveBack(a.tx.EndToEnd, ledger.Amount(l.rng.IntN(2))*600)
+			l.outside.giveBack(a.tx.EndToEnd, pix.Amount(l.rng.IntN(2))*600)
 			l.count("met: a return of what is on its way back")
 		}
 	}

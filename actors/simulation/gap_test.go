@@ -3,7 +3,9 @@ package simulation
 import (
 	"slices"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
 	"pixd/wal"
@@ -14,15 +16,15 @@ import (
 // restored it is nil.
 type gap struct {
 	taken    *taken
-	at       ledger.Millis          // when the snapshot was restored
-	sent     map[ledger.TxID]string // what the scheme had taken when the snapshot was restored
-	made     map[ledger.TxID]ledger.AccountID
-	settled  map[ledger.TxID]bool
+	at       pix.Millis          // when the snapshot was restored
+	sent     map[pix.TxID]string // what the scheme had taken when the snapshot was restored
+	made     map[pix.TxID]pix.AccountID
+	settled  map[pix.TxID]bool
 	received map[string]bool // end-to-end ids of customers' payments
 	returns  map[string]bool // ids of returns
-	cases    map[ledger.CaseID]bool
+	cases    map[pix.CaseID]bool
 	reports  map[string]bool // ids of reports of which cases were opened, and of those that the restored engine refuses
-	events   map[ledger.EventID]issued
+	events   map[pix.EventID]issued
 	payouts  []*ledger.Record     // those that held the money of a payout
 	held     map[deliveryName]int // deliveries that the acceptance has held, with the attempts that were made of them
 	unknown  map[string]bool      // payments to accounts that the restored engine does not have, of which it was told
@@ -30,12 +32,12 @@ type gap struct {
 
 // issued is what an event's id was given out for.
 type issued struct {
-	kind ledger.EventKind
-	tx   ledger.TxID
-	of   ledger.CaseID
+	kind pix.EventKind
+	tx   pix.TxID
+	of   pix.CaseID
 }
 
-func issuedFor(r *ledger.Record, kind ledger.EventKind) issued {
+func issuedFor(r *ledger.Record, kind pix.EventKind) issued {
 	e := issued{kind: kind}
 	if r.Tx != nil {
 		e.tx = r.Tx.ID
@@ -48,8 +50,8 @@ func issuedFor(r *ledger.Record, kind ledger.EventKind) issued {
 // newGap reads the records that the life has made durable since the snapshot.
 func newGap(l *life, t *taken) *gap {
 	g := &gap{
-		taken: t, at: l.clock, sent: l.outside.sent, made: map[ledger.TxID]ledger.AccountID{}, settled: map[ledger.TxID]bool{}, received: map[string]bool{},
-		returns: map[string]bool{}, cases: map[ledger.CaseID]bool{}, reports: map[string]bool{}, events: map[ledger.EventID]issued{},
+		taken: t, at: l.clock, sent: l.outside.sent, made: map[pix.TxID]pix.AccountID{}, settled: map[pix.TxID]bool{}, received: map[string]bool{},
+		returns: map[string]bool{}, cases: map[pix.CaseID]bool{}, reports: map[string]bool{}, events: map[pix.EventID]issued{},
 		held: map[deliveryName]int{}, unknown: map[string]bool{},
 	}
 	for id := range l.all() {
@@ -81,7 +83,7 @@ func (g *gap) take(r *ledger.Record) {
 	case ledger.ReturnReceived:
 		g.returns[t.EndToEnd] = true
 	}
-	if t.Status == ledger.StatusSettled {
+	if t.Status == pix.StatusSettled {
 		g.settled[t.ID] = true
 	}
 }
@@ -133,11 +135,11 @@ func (g *gap) lacksPayout(l *life, m *sim.Movement) bool {
 // waited reports whether a payout waited for an operator or in the queue when the snapshot was
 // taken, or was held or on its way then and came to wait in the gap for so long that its id was
 // renewed.
-func (g *gap) waited(tx ledger.TxID) bool {
+func (g *gap) waited(tx pix.TxID) bool {
 	switch g.taken.status[tx] {
-	case ledger.StatusQueued, ledger.StatusPending:
+	case pix.StatusQueued, pix.StatusPending:
 		return true
-	case ledger.StatusHeld, ledger.StatusSending:
+	case pix.StatusHeld, pix.StatusSending:
 		return g.sent[tx] != "" && g.sent[tx] != g.taken.endToEnd[tx]
 	}
 	return false
@@ -147,7 +149,7 @@ func (g *gap) waited(tx ledger.TxID) bool {
 // restored engine's knowledge: it did not settle here, or under another id.
 func (g *gap) paidOtherwise(l *life, m *sim.Movement, t *ledger.Transaction) bool {
 	another := t.EndToEnd != m.EndToEnd
-	if t.Status != ledger.StatusSettled {
+	if t.Status != pix.StatusSettled {
 		_, refused := ledger.ParseRefusal(t.ReasonCode) // by the directory, before it was sent here
 		unsent := refused || slices.Contains([]string{ledger.ReasonQueueTimeout, ledger.ReasonExpired, ledger.ReasonDeclined}, t.ReasonCode)
 		return another || g.settled[m.Tx] || unsent && g.sent[m.Tx] != ""
@@ -170,13 +172,13 @@ func (g *gap) underTwoIDs(t *ledger.Transaction) bool {
 
 // paid reports whether the scheme got a payout in the gap that has another id here or has failed
 // here, so that what the scheme tells of it contradicts what is known here.
-func (g *gap) paid(l *life, tx ledger.TxID) bool {
+func (g *gap) paid(l *life, tx pix.TxID) bool {
 	if g == nil {
 		return false
 	}
 	t, err := l.shown(tx)
 	if err == nil && t == nil { // it is still held
-		return g.taken.status[tx] == ledger.StatusHeld && g.waited(tx)
+		return g.taken.status[tx] == pix.StatusHeld && g.waited(tx)
 	}
 	return err == nil && (g.underTwoIDs(t) || g.failedHere(t))
 }
@@ -184,13 +186,13 @@ func (g *gap) paid(l *life, tx ledger.TxID) bool {
 // failedHere reports whether a payout that waited was sent in the gap, and has reached its time
 // limit here before it was sent.
 func (g *gap) failedHere(t *ledger.Transaction) bool {
-	return g.waited(t.ID) && g.sent[t.ID] != "" && t.Status == ledger.StatusFailed
+	return g.waited(t.ID) && g.sent[t.ID] != "" && t.Status == pix.StatusFailed
 }
 
 // settledLate reports whether what had failed when the snapshot was taken, and is failed here,
 // settled since: the restored engine does not ask about it any more.
-func (g *gap) settledLate(tx ledger.TxID, now ledger.TxStatus) bool {
-	return g != nil && g.taken.status[tx] == ledger.StatusFailed && g.settled[tx] && now != ledger.StatusSettled
+func (g *gap) settledLate(tx pix.TxID, now pix.TxStatus) bool {
+	return g != nil && g.taken.status[tx] == pix.StatusFailed && g.settled[tx] && now != pix.StatusSettled
 }
 
 // about reports whether a notice is about what the restored journal lacks.
@@ -204,7 +206,7 @@ func (g *gap) about(l *life, n *scheme.Notice) bool {
 		g.unknown[n.EndToEnd] = g.unknown[n.EndToEnd] || !ours
 		return !ours
 	case n.Kind == scheme.InfractionCancelled && g.reports[n.Infraction]:
-		_, opened, _ := l.journal.Get(ledger.InfractionKey(n.Infraction, n.Account))
+		_, opened, _ := l.journal.Get(layout.InfractionKey(n.Infraction, n.Account))
 		return !opened
 	case n.Infraction != "":
 		lacks := (g.received[n.EndToEnd] || g.unknown[n.EndToEnd]) && l.receivedAs(n.EndToEnd, n.Account) == nil

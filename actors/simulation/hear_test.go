@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // hear takes the answers that have arrived for waiting requests.
@@ -44,8 +45,8 @@ func (l *life) hears(r *request, a *ledger.Answer) {
 	case ledger.RequestPayout:
 		l.rightly(r, &c, a)
 	case ledger.Credit:
-		var amount ledger.Amount
-		if _, err := fmt.Sscan(c.Reference, new(ledger.AccountID), &amount); err != nil || (a.Refusal == nil) != (c.Amount == amount) {
+		var amount pix.Amount
+		if _, err := fmt.Sscan(c.Reference, new(pix.AccountID), &amount); err != nil || (a.Refusal == nil) != (c.Amount == amount) {
 			l.fail("%v: a credit of %d under %s: %v", r.account, c.Amount, c.Reference, a.Refusal)
 		}
 	case ledger.RequestRefund:
@@ -143,7 +144,7 @@ func (l *life) answered(key string) bool {
 
 // slack is the number of ms by which a span of engine time may be shorter than the same span
 // of simulated time. It is 0 where the wall clock never jumps.
-func (l *life) slack() ledger.Millis {
+func (l *life) slack() pix.Millis {
 	if l.jumpy {
 		return clocksDiffer
 	}

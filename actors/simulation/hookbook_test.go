@@ -3,13 +3,15 @@ package simulation
 import (
 	"slices"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // hookBook is what the records say about webhooks.
 type hookBook struct {
-	masks  map[ledger.AccountID]map[uint32]ledger.EventMask // the kinds that each subscription gets; 0: it has ended
-	events map[ledger.AccountID]uint64                      // how many events each account has had
+	masks  map[pix.AccountID]map[uint32]pix.EventMask // the kinds that each subscription gets; 0: it has ended
+	events map[pix.AccountID]uint64                   // how many events each account has had
 	wanted map[deliveryName]hookWanted
 }
 
@@ -17,18 +19,18 @@ type hookBook struct {
 type hookWanted struct {
 	record uint64
 	event  uint8
-	kind   ledger.EventKind
+	kind   pix.EventKind
 }
 
 func newHookBook() *hookBook {
-	return &hookBook{map[ledger.AccountID]map[uint32]ledger.EventMask{}, map[ledger.AccountID]uint64{}, map[deliveryName]hookWanted{}}
+	return &hookBook{map[pix.AccountID]map[uint32]pix.EventMask{}, map[pix.AccountID]uint64{}, map[deliveryName]hookWanted{}}
 }
 
 // take checks the events and deliveries of an account's next record: sequences have no gap,
 // and each active subscription gets each event that it wants.
 func (b *hookBook) take(l *life, r *ledger.Record) {
 	if b.masks[r.Account] == nil {
-		b.masks[r.Account] = map[uint32]ledger.EventMask{}
+		b.masks[r.Account] = map[uint32]pix.EventMask{}
 	}
 	var want []ledger.Delivery
 	for i, kind := range r.Events {
@@ -47,12 +49,12 @@ func (b *hookBook) take(l *life, r *ledger.Record) {
 }
 
 // event returns the deliveries of an event to the account's active subscriptions.
-func (b *hookBook) event(r *ledger.Record, index uint8, kind ledger.EventKind) (want []ledger.Delivery) {
+func (b *hookBook) event(r *ledger.Record, index uint8, kind pix.EventKind) (want []ledger.Delivery) {
 	masks := b.masks[r.Account]
 	for number := uint32(1); int(number) <= len(masks); number++ {
 		if masks[number].Has(kind) {
 			want = append(want, ledger.Delivery{Event: index, Subscription: number})
-			name := deliveryName{ledger.Target{Account: r.Account, Number: number}, b.events[r.Account]}
+			name := deliveryName{layout.Target{Account: r.Account, Number: number}, b.events[r.Account]}
 			b.wanted[name] = hookWanted{r.Seq, index, kind}
 		}
 	}

@@ -4,7 +4,9 @@ import (
 	"fmt"
 
 	"pixd/actors/history"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/webhook"
 	"pixd/wal"
 )
@@ -13,13 +15,13 @@ import (
 // receivers, and what each receiver got. A crash of the engine changes nothing of it.
 type hooks struct {
 	wanted   bool                           // merchants subscribe in this run
-	schedule []ledger.Millis                // most processes' waits before the second and each later attempt
+	schedule []pix.Millis                   // most processes' waits before the second and each later attempt
 	bounds   webhook.Bounds                 // of every process of this run
-	targets  []ledger.Target                // subscriptions whose making was confirmed, in that order
-	made     map[ledger.Target]*subscriber  // the same by target
+	targets  []layout.Target                // subscriptions whose making was confirmed, in that order
+	made     map[layout.Target]*subscriber  // the same by target
 	known    map[deliveryName]*hookDelivery // deliveries of which anything was attempted or ended
 	names    []deliveryName                 // their names, in the order in which they became known
-	ids      map[ledger.EventID]eventName   // events that receivers have seen, by id
+	ids      map[pix.EventID]eventName      // events that receivers have seen, by id
 }
 
 // subscriber is a merchant's subscription and its receiver.
@@ -31,29 +33,29 @@ type subscriber struct {
 
 // deliveryName names a delivery: a subscription, and the sequence of an event.
 type deliveryName struct {
-	ledger.Target
+	layout.Target
 	sequence uint64
 }
 
 // eventName names an event by its account and its sequence.
 type eventName struct {
-	account  ledger.AccountID
+	account  pix.AccountID
 	sequence uint64
 }
 
 // pump is the part of a process that delivers webhooks.
 type pump struct {
 	machine  *webhook.Machine
-	schedule []ledger.Millis // waits before the second and each later attempt
+	schedule []pix.Millis // waits before the second and each later attempt
 	running  []*attempt
-	ahead    ledger.Millis                   // how far engine time was behind the newest record at the start
-	handed   int                             // tasks that the machine has handed out and that have not begun
-	paused   map[ledger.Target]ledger.Millis // simulated time until which a subscription may pause after a failure
-	inbox    *webhook.Inbox                  // what the machine is told before its next step
+	ahead    pix.Millis                   // how far engine time was behind the newest record at the start
+	handed   int                          // tasks that the machine has handed out and that have not begun
+	paused   map[layout.Target]pix.Millis // simulated time until which a subscription may pause after a failure
+	inbox    *webhook.Inbox               // what the machine is told before its next step
 }
 
 // schedules are over within a run.
-var schedules = [][]ledger.Millis{{}, {1_000}, {500, 2_000}, {1_000, 5_000, 30_000}, {200, 200, 60_000, 600_000}}
+var schedules = [][]pix.Millis{{}, {1_000}, {500, 2_000}, {1_000, 5_000, 30_000}, {200, 200, 60_000, 600_000}}
 
 // mostTries is how many attempts the longest schedule has.
 const mostTries = 5
@@ -62,8 +64,8 @@ const mostTries = 5
 // schedule.
 func (l *life) newHooks() *hooks {
 	h := &hooks{
-		wanted: l.odds(2), bounds: webhook.DefaultBounds(), made: map[ledger.Target]*subscriber{},
-		known: map[deliveryName]*hookDelivery{}, ids: map[ledger.EventID]eventName{},
+		wanted: l.odds(2), bounds: webhook.DefaultBounds(), made: map[layout.Target]*subscriber{},
+		known: map[deliveryName]*hookDelivery{}, ids: map[pix.EventID]eventName{},
 	}
 	h.schedule = schedules[l.rng.IntN(len(schedules))]
 	if l.odds(2) {
@@ -85,7 +87,7 @@ func (l *life) newPump() pump {
 	}
 	return pump{
 		machine: webhook.New(schedule, l.hooks.bounds), schedule: schedule,
-		paused: map[ledger.Target]ledger.Millis{}, ahead: webhook.Ahead(l.time.Read()), inbox: new(webhook.Inbox),
+		paused: map[layout.Target]pix.Millis{}, ahead: webhook.Ahead(l.time.Read()), inbox: new(webhook.Inbox),
 	}
 }
 
@@ -111,14 +113,14 @@ func (l *life) webhooks() {
 // subscribe has a merchant subscribe to some kinds of events, or to all.
 func (l *life) subscribe() {
 	l.numbers++
-	n, events := l.numbers, ledger.EventMask(0)
-	for _, k := range ledger.EventKinds() {
+	n, events := l.numbers, pix.EventMask(0)
+	for _, k := range pix.EventKinds() {
 		if n%3 != 0 || l.odds(2) {
 			events = events.With(k)
 		}
 	}
 	if events == 0 {
-		events = events.With(ledger.EventCompleted)
+		events = events.With(pix.EventCompleted)
 	}
 	key := ""
 	if l.odds(2) {
@@ -138,7 +140,7 @@ func (l *life) unsubscribe() {
 	}
 	t := l.hooks.targets[l.rng.IntN(len(l.hooks.targets))]
 	for i := len(l.hooks.names) - 1; i >= 0 && !l.odds(20); i-- {
-		if name := l.hooks.names[i]; l.hooks.known[name].now.state == ledger.DeliveryPending && l.hooks.made[name.Target] != nil {
+		if name := l.hooks.names[i]; l.hooks.known[name].now.state == layout.DeliveryPending && l.hooks.made[name.Target] != nil {
 			t = name.Target
 			break
 		}
@@ -146,7 +148,7 @@ func (l *life) unsubscribe() {
 	l.endSubscription(t, false)
 }
 
-func (l *life) endSubscription(t ledger.Target, stop bool) {
+func (l *life) endSubscription(t layout.Target, stop bool) {
 	id := l.hooks.made[t].ID
 	l.ask(&request{account: t.Account, make: func() ledger.Command { return ledger.EndSubscription{ID: id, Stop: stop} }})
 }
@@ -157,7 +159,7 @@ func (l *life) subscribed(r *request, a *ledger.Answer) {
 	if s == nil || a.Refusal != nil {
 		return
 	}
-	t := ledger.Target{Account: r.account, Number: s.ID.Number()}
+	t := layout.Target{Account: r.account, Number: s.ID.Number()}
 	known := l.hooks.made[t]
 	switch c := r.make().(type) {
 	case ledger.Subscribe:
@@ -181,7 +183,7 @@ func (l *life) subscribed(r *request, a *ledger.Answer) {
 type hookRows struct{ rows }
 
 // Subscription implements webhook.Rows.
-func (r hookRows) Subscription(t ledger.Target) (*ledger.Subscription, error) {
+func (r hookRows) Subscription(t layout.Target) (*ledger.Subscription, error) {
 	return history.Subscription(r.InMemory, t)
 }
 
@@ -191,7 +193,7 @@ func (l *life) hookRows() hookRows { return hookRows{rows{l.journal}} }
 func (l *life) Emitted(r *ledger.Record) { l.pump.inbox.Emitted(r) }
 
 // durable reports whether an account's record is durable.
-func (l *life) durable(id ledger.AccountID, seq uint64) bool {
+func (l *life) durable(id pix.AccountID, seq uint64) bool {
 	for _, e := range l.appended[wal.Stream(id)] {
 		if e.ticket > l.journal.Durable() && e.first <= seq {
 			return false

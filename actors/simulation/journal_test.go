@@ -2,21 +2,22 @@ package simulation
 
 import (
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
 // written is the state of the simulation at the moment when one record was made.
 type written struct {
-	at      ledger.Millis // simulated time at which the record was made
-	terms   ledger.Terms  // flags of the process that made the record
-	doubted bool          // that process's engine time was doubted
-	clock   ledger.Millis // that process's engine time
-	start   ledger.Millis // that process's engine time at its start
-	active  bool          // the account was active
-	floor   ledger.Millis // time of the newest record that earlier processes had made
-	repeats int           // how many payouts may be in flight under one end-to-end id
-	durable uint64        // sequence of the account's newest record that was durable then
-	last    bool          // it is the last record of its entry
+	at      pix.Millis   // simulated time at which the record was made
+	terms   ledger.Terms // flags of the process that made the record
+	doubted bool         // that process's engine time was doubted
+	clock   pix.Millis   // that process's engine time
+	start   pix.Millis   // that process's engine time at its start
+	active  bool         // the account was active
+	floor   pix.Millis   // time of the newest record that earlier processes had made
+	repeats int          // how many payouts may be in flight under one end-to-end id
+	durable uint64       // sequence of the account's newest record that was durable then
+	last    bool         // it is the last record of its entry
 }
 
 // appended is an entry's ticket, and the sequence of its first record.
@@ -46,11 +47,11 @@ func (o observed) Append(e *wal.Entry) wal.Ticket {
 		l.count("fault: entry refused")
 		l.say("an entry of %v is refused", e.Stream)
 		e.Expect += 1 << 20
-		l.unsettled[ledger.AccountID(e.Stream)] = true
+		l.unsettled[pix.AccountID(e.Stream)] = true
 	}
 	for i := range e.Records {
 		l.written[recordName{e.Stream, e.Records[i].Seq}] = written{
-			l.clock, l.terms, l.time.Doubted(), l.time.Now(), l.time.Read().Start, l.registry.Active(ledger.AccountID(e.Stream)), l.floor, l.terms.MaxRepeats, durable, i == len(e.Records)-1,
+			l.clock, l.terms, l.time.Doubted(), l.time.Now(), l.time.Read().Start, l.registry.Active(pix.AccountID(e.Stream)), l.floor, l.terms.MaxRepeats, durable, i == len(e.Records)-1,
 		}
 	}
 	t := l.journal.Append(e)

@@ -7,7 +7,9 @@ import (
 	"maps"
 	"slices"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
 	"pixd/wal"
@@ -42,36 +44,36 @@ func (l *life) remembered() {
 		switch {
 		case err != nil:
 			l.fail("%v: %v", a.tx.ID, err)
-		case a.refused && now != nil && a.tx.Status == ledger.StatusRefused:
+		case a.refused && now != nil && a.tx.Status == pix.StatusRefused:
 			l.fail("%v was refused, and is %v", a.tx.ID, now.Status)
 		case a.refused:
 		case now == nil:
 			l.fail("%v was shown as %v, and is gone", a.tx.ID, a.tx.Status)
-		case !a.tx.Status.InFlight() && a.tx.Status != ledger.StatusActive && now.Status != a.tx.Status && !a.tx.Voided():
+		case !a.tx.Status.InFlight() && a.tx.Status != pix.StatusActive && now.Status != a.tx.Status && !a.tx.Voided():
 			l.fail("%v was shown as %v, and is %v", a.tx.ID, a.tx.Status, now.Status)
 		case a.tx.Payout.Decision != 0 && now.Payout.Decision != a.tx.Payout.Decision, now.CreatedAt != a.tx.CreatedAt, now.ExternalID != a.tx.ExternalID,
 			a.tx.EndToEnd != "" && now.EndToEnd != a.tx.EndToEnd && !slices.Contains(now.Payout.Former, a.tx.EndToEnd):
 			l.fail("%v was shown as %+v, and is %+v", a.tx.ID, a.tx, *now)
-		case now.Amount != a.tx.Amount || now.Fee != a.tx.Fee && a.tx.Kind == ledger.TxPayout:
+		case now.Amount != a.tx.Amount || now.Fee != a.tx.Fee && a.tx.Kind == pix.TxPayout:
 			l.fail("%v has changed its amounts", a.tx.ID)
 		}
 	}
 }
 
 // shown returns a transaction as lists show it, or nil if lists do not show the transaction.
-func (l *life) shown(id ledger.TxID) (*ledger.Transaction, error) {
-	b, ok, err := l.journal.Get(ledger.IDKey(id.Short()))
+func (l *life) shown(id pix.TxID) (*ledger.Transaction, error) {
+	b, ok, err := l.journal.Get(layout.IDKey(id.Short()))
 	if err != nil || !ok {
 		return nil, err
 	}
-	row, err := ledger.DecodeIDRow(b)
+	row, err := layout.DecodeIDRow(b)
 	if err != nil {
 		return nil, err
 	}
-	if b, ok, err = l.journal.Get(ledger.ItemKey(row.Account, row.Ordinal)); err != nil || !ok {
+	if b, ok, err = l.journal.Get(layout.ItemKey(row.Account, row.Ordinal)); err != nil || !ok {
 		return nil, fmt.Errorf("an id row without an item: %w", err)
 	}
-	item, err := ledger.DecodeItemRow(b)
+	item, err := layout.DecodeItemRow(b)
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +119,8 @@ func (l *life) atRest() {
 		return
 	}
 	for name, bounds := range map[string]func() (lo, hi []byte){
-		"open": ledger.OpenRange, "due": ledger.AllDue, "queue": func() (lo, hi []byte) { r := ledger.QueueRanges(); return r[0][0], r[0][1] },
-		"earlier queue": func() (lo, hi []byte) { r := ledger.QueueRanges(); return r[1][0], r[1][1] },
+		"open": layout.OpenRange, "due": layout.AllDue, "queue": func() (lo, hi []byte) { r := layout.QueueRanges(); return r[0][0], r[0][1] },
+		"earlier queue": func() (lo, hi []byte) { r := layout.QueueRanges(); return r[1][0], r[1][1] },
 	} {
 		_ = l.journal.Scan(first(bounds()), second(bounds()), func(k, _ []byte) (bool, error) {
 			l.fail("%s row %x is left", name, k)
@@ -134,16 +136,16 @@ func second(_, b []byte) []byte { return b }
 // that the scheme and the operators moved, and that the engine has settled, once, each payout
 // that the scheme settled.
 func (l *life) theBooks() {
-	want := map[ledger.AccountID]ledger.Amount{}
+	want := map[pix.AccountID]pix.Amount{}
 	for reference, done := range sorted(l.credited) {
-		var id ledger.AccountID
-		var amount ledger.Amount
+		var id pix.AccountID
+		var amount pix.Amount
 		if _, err := fmt.Sscan(reference, &id, &amount); err != nil || !done && !l.flipped[id] {
 			l.fail("credit %s: confirmed %v, %v", reference, done, err)
 		}
 		want[id] += amount
 	}
-	paid := map[string]ledger.TxID{}
+	paid := map[string]pix.TxID{}
 	moves, _, err := l.outside.sim.Movements(ctx, 0, "", 1_000_000)
 	if err != nil {
 		l.fail("movements: %v", err)
@@ -195,12 +197,12 @@ func (l *life) theBooks() {
 
 // cashInFee returns the fee in the record of a customer's payment. The amount of the fee was
 // checked when the record itself was checked.
-func (l *life) cashInFee(m sim.Movement) ledger.Amount {
-	b, ok, err := l.journal.Get(ledger.ReceivedKey(m.EndToEnd, m.Account))
+func (l *life) cashInFee(m sim.Movement) pix.Amount {
+	b, ok, err := l.journal.Get(layout.ReceivedKey(m.EndToEnd, m.Account))
 	if err != nil || !ok {
 		return 0 // the payment was not credited: the check of the balance will fail
 	}
-	row, err := ledger.DecodeReceivedRow(m.EndToEnd, b)
+	row, err := layout.DecodeReceivedRow(m.EndToEnd, b)
 	if err != nil {
 		return 0
 	}
@@ -216,7 +218,7 @@ func (l *life) settledHere(m sim.Movement) {
 		return
 	}
 	t, err := l.shown(m.Tx)
-	if err != nil || t == nil || t.Status != ledger.StatusSettled {
+	if err != nil || t == nil || t.Status != pix.StatusSettled {
 		l.fail("%v settled at the scheme, here it is %+v %v", m.Tx, t, err)
 	}
 }
@@ -226,20 +228,20 @@ func (l *life) settledHere(m sim.Movement) {
 func (l *life) orphans() {
 	for i := range l.answers {
 		a := &l.answers[i]
-		if a.tx.Kind == ledger.TxRefund && !l.flipped[a.account] {
+		if a.tx.Kind == pix.TxRefund && !l.flipped[a.account] {
 			l.refundedThere(a.tx.ID)
 		}
-		if a.tx.Kind != ledger.TxPayout || l.flipped[a.account] {
+		if a.tx.Kind != pix.TxPayout || l.flipped[a.account] {
 			continue
 		}
 		t, err := l.shown(a.tx.ID)
-		if err != nil || t == nil || t.Status != ledger.StatusSettled && t.Status != ledger.StatusRejected && !t.Transfer.RejectedAfterVoid || l.gap.underTwoIDs(t) {
+		if err != nil || t == nil || t.Status != pix.StatusSettled && t.Status != pix.StatusRejected && !t.Transfer.RejectedAfterVoid || l.gap.underTwoIDs(t) {
 			continue
 		}
 		s, err := l.outside.sim.Ask(ctx, t.ID, t.EndToEnd)
-		if t.Status != ledger.StatusSettled {
+		if t.Status != pix.StatusSettled {
 			if err != nil || s.Progress != scheme.Rejected || t.Transfer.RejectedAfterVoid && s.Reason == ledger.ReasonDuplicate ||
-				t.Status == ledger.StatusRejected && s.Reason != t.ReasonCode {
+				t.Status == pix.StatusRejected && s.Reason != t.ReasonCode {
 				l.fail("%v is %v with %q here, at the scheme %v %v", t.ID, t.Status, t.ReasonCode, s, err)
 			}
 			continue
@@ -259,7 +261,7 @@ func (l *life) quarantineWithWork() {
 	id := l.someone()
 	for range 6 {
 		l.numbers++
-		key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("silent+q%d@pix.test", l.numbers)}
+		key := pix.Key{Type: pix.KeyEmail, Value: fmt.Sprintf("silent+q%d@pix.test", l.numbers)}
 		l.ask(&request{account: id, make: func() ledger.Command { return ledger.RequestPayout{Amount: 10, Key: key, GivenDocument: "12345678909"} }})
 		l.carryNewest()
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"pixd/actors/account"
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
@@ -31,7 +31,7 @@ type keys struct {
 type keyWork struct {
 	registrar *registry.Registrar
 	refusals  *account.Refusals
-	next      ledger.Millis // simulated time of the registrar's next round
+	next      pix.Millis // simulated time of the registrar's next round
 }
 
 func newKeys(seed uint64) keys {

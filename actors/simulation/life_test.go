@@ -14,6 +14,7 @@ import (
 	"pixd/actors/due"
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/actors/restored"
 	"pixd/actors/scheme/sim"
@@ -28,25 +29,25 @@ type life struct {
 	seed   uint64
 	rng    *rand.Rand
 	mood   mood
-	jumpy  bool                // the wall clock jumps in this run
-	living bool                // the run is in its middle part, where faults happen
-	healed ledger.Millis       // simulated time at which all faults ended; 0: they have not
-	tries  map[ledger.TxID]int // number of tries of each queued payout since healed
+	jumpy  bool             // the wall clock jumps in this run
+	living bool             // the run is in its middle part, where faults happen
+	healed pix.Millis       // simulated time at which all faults ended; 0: they have not
+	tries  map[pix.TxID]int // number of tries of each queued payout since healed
 	tells  bool
 	story  strings.Builder // log of the run, for the reader of a failure
 	wrong  []string        // messages of the checks that failed
 	seen   map[string]int  // number of times that each event, by its name, has happened
 
-	known ledger.AccountID // the highest account number; accounts are numbered from 1
+	known pix.AccountID // the highest account number; accounts are numbered from 1
 
-	clock      ledger.Millis // simulated time, which only goes forward; the scheme's simulator runs by it
-	skew       ledger.Millis // difference between the engine's wall clock and clock, in ms
+	clock      pix.Millis // simulated time, which only goes forward; the scheme's simulator runs by it
+	skew       pix.Millis // difference between the engine's wall clock and clock, in ms
 	bounds     due.Bounds
 	drawn      uint64
-	stalled    ledger.Millis // the journal does not move before this time
+	stalled    pix.Millis // the journal does not move before this time
 	written    map[recordName]written
 	chronicle0 *chronicle        // built from the records by the last call of rebuilt
-	panicked   ledger.Millis     // simulated time at which an account's code panicked last
+	panicked   pix.Millis        // simulated time at which an account's code panicked last
 	forged     int               // number of false notices that were sent
 	panics     bool              // the renderer panics at the next answer
 	refuses    bool              // the journal refuses the next entry
@@ -61,7 +62,7 @@ type life struct {
 
 	process
 	people
-	flipped map[ledger.AccountID]bool // accounts in whose records a bit was flipped
+	flipped map[pix.AccountID]bool // accounts in whose records a bit was flipped
 }
 
 // process is the state that a crash destroys.
@@ -70,36 +71,36 @@ type process struct {
 	time      *clock.Clock // engine time
 	registry  *registry.Registry
 	deps      account.Dependencies
-	accounts  map[ledger.AccountID]*accounttest.Driver
+	accounts  map[pix.AccountID]*accounttest.Driver
 	due       *due.Machine
 	feed      *account.Feed
 	children  []*child
 	mail      []letter
 	watch     *watch
-	filter    *keyed.Filter                  // the filter over end-to-end rows, until it is filled; nil once it is filled
-	tasks     map[due.Task]int               // number of due tasks under way, by task
-	unheard   []func()                       // called at a crash: each fails one notice if it is not acknowledged yet
-	floor     ledger.Millis                  // time of the newest record when this process started
-	theirs    ledger.Millis                  // how far the scheme's clock is from simulated time
-	unsettled map[ledger.AccountID]bool      // accounts of which the journal has refused an entry
-	appended  map[wal.Stream][]appended      // each account's entries that may not be durable yet
-	retried   map[ledger.TxID]ledger.Reading // engine time at which each queued payout was last retried
-	lives     int                            // number of this process in the run, from 1 on
+	filter    *keyed.Filter             // the filter over end-to-end rows, until it is filled; nil once it is filled
+	tasks     map[due.Task]int          // number of due tasks under way, by task
+	unheard   []func()                  // called at a crash: each fails one notice if it is not acknowledged yet
+	floor     pix.Millis                // time of the newest record when this process started
+	theirs    pix.Millis                // how far the scheme's clock is from simulated time
+	unsettled map[pix.AccountID]bool    // accounts of which the journal has refused an entry
+	appended  map[wal.Stream][]appended // each account's entries that may not be durable yet
+	retried   map[pix.TxID]pix.Reading  // engine time at which each queued payout was last retried
+	lives     int                       // number of this process in the run, from 1 on
 	pump      pump
 	keyWork
-	drops ledger.Millis // engine time at which claims are dropped next
+	drops pix.Millis // engine time at which claims are dropped next
 }
 
 // letter is a message to an account that is not delivered yet.
 type letter struct {
-	to  ledger.AccountID
+	to  pix.AccountID
 	put func(*accounttest.Driver)
 }
 
 const (
 	ispb          = "99999004"
-	schemeTimeout = ledger.Millis(10_000)
-	noon          = ledger.Millis(1772366400000) // 2026-03-01T12:00:00Z
+	schemeTimeout = pix.Millis(10_000)
+	noon          = pix.Millis(1772366400000) // 2026-03-01T12:00:00Z
 )
 
 var terms = ledger.Terms{
@@ -112,10 +113,10 @@ func (l *life) drawTerms() ledger.Terms {
 	t := terms
 	if l.odds(4) {
 		l.count("start: other flags")
-		t.OrphanAfter = [...]ledger.Millis{5 * 60_000, 2 * 3_600_000}[l.rng.IntN(2)]
-		t.QueueTTL = [...]ledger.Millis{30 * 60_000, 6 * 3_600_000}[l.rng.IntN(2)]
-		t.MEDDeadline = [...]ledger.Millis{60_000, 3_600_000}[l.rng.IntN(2)]
-		t.MEDAnalysis = t.MEDDeadline + [...]ledger.Millis{0, 3_600_000}[l.rng.IntN(2)]
+		t.OrphanAfter = [...]pix.Millis{5 * 60_000, 2 * 3_600_000}[l.rng.IntN(2)]
+		t.QueueTTL = [...]pix.Millis{30 * 60_000, 6 * 3_600_000}[l.rng.IntN(2)]
+		t.MEDDeadline = [...]pix.Millis{60_000, 3_600_000}[l.rng.IntN(2)]
+		t.MEDAnalysis = t.MEDDeadline + [...]pix.Millis{0, 3_600_000}[l.rng.IntN(2)]
 		t.MEDWaits = l.odds(3)
 	}
 	return t
@@ -125,7 +126,7 @@ var queueing = httpapi.Queueing{Retry: 3 * time.Second, TTL: 2 * time.Hour}
 
 // render renders answers as the merchant API does, but without QR codes.
 func render(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) {
-	if a.Refusal == nil && a.Tx != nil && a.Tx.Kind == ledger.TxCharge {
+	if a.Refusal == nil && a.Tx != nil && a.Tx.Kind == pix.TxCharge {
 		return ledger.Stored{Code: 200, Body: []byte(a.Tx.Public())}, true
 	}
 	return httpapi.Renderer{Queueing: queueing}.Render(a, s)
@@ -135,7 +136,7 @@ func render(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) {
 func newLife(seed uint64, tells bool) *life {
 	l := &life{
 		seed: seed, tells: tells, rng: rand.New(rand.NewPCG(seed, 5)), clock: noon, journal: waltest.NewInMemory(),
-		seen: map[string]int{}, written: map[recordName]written{}, flipped: map[ledger.AccountID]bool{}, tries: map[ledger.TxID]int{},
+		seen: map[string]int{}, written: map[recordName]written{}, flipped: map[pix.AccountID]bool{}, tries: map[pix.TxID]int{},
 	}
 	l.mood, l.bounds = l.drawMood(), l.drawBounds()
 	l.jumpy = l.mood.jump > 0
@@ -155,9 +156,9 @@ func newLife(seed uint64, tells bool) *life {
 const accounts = 3
 
 // all yields the id of every account.
-func (l *life) all() iter.Seq[ledger.AccountID] {
-	return func(yield func(ledger.AccountID) bool) {
-		for id := ledger.AccountID(1); id <= l.known && yield(id); id++ {
+func (l *life) all() iter.Seq[pix.AccountID] {
+	return func(yield func(pix.AccountID) bool) {
+		for id := pix.AccountID(1); id <= l.known && yield(id); id++ {
 		}
 	}
 }
@@ -179,22 +180,22 @@ func (l *life) fail(format string, args ...any) {
 }
 
 // now returns engine time.
-func (l *life) now() ledger.Millis { return l.time.Now() }
+func (l *life) now() pix.Millis { return l.time.Now() }
 
 // engineTime returns engine time for a new process, whose wall clock may be wrong. The
 // elapsed time since the start is always right.
 func (l *life) engineTime() *clock.Clock {
 	newest := l.newest()
 	return clock.New(clock.Sources{
-		Wall:    func() ledger.Millis { return l.clock + l.skew },
-		Elapsed: func() ledger.Millis { return l.clock },
+		Wall:    func() pix.Millis { return l.clock + l.skew },
+		Elapsed: func() pix.Millis { return l.clock },
 	}, newest)
 }
 
 // newest returns the time of the journal's newest record.
-func (l *life) newest() ledger.Millis {
+func (l *life) newest() pix.Millis {
 	_, newest, _ := l.journal.Head()
-	return ledger.Millis(newest)
+	return pix.Millis(newest)
 }
 
 // stated gives the engine the time of the scheme's clock, as each answer and notice of the
@@ -225,7 +226,7 @@ type listener struct {
 // boot starts a process on the current journal.
 func (l *life) boot() {
 	l.process = process{
-		time: l.engineTime(), accounts: map[ledger.AccountID]*accounttest.Driver{}, lives: l.lives + 1, floor: l.newest(), unsettled: map[ledger.AccountID]bool{}, appended: map[wal.Stream][]appended{}, retried: map[ledger.TxID]ledger.Reading{},
+		time: l.engineTime(), accounts: map[pix.AccountID]*accounttest.Driver{}, lives: l.lives + 1, floor: l.newest(), unsettled: map[pix.AccountID]bool{}, appended: map[wal.Stream][]appended{}, retried: map[pix.TxID]pix.Reading{},
 		watch: newWatch(l.bounds), terms: l.drawTerms(), tasks: map[due.Task]int{},
 	}
 	l.due = due.New(3000, l.terms.OrphanAfter, l.bounds)
@@ -256,7 +257,7 @@ func (l *life) boot() {
 		Journal: observed{l}, Rows: rows{l.journal}, Tail: l.journal,
 		Opening: r.Opening, Active: r.Active, Now: l.time.Read, Entropy: l.entropy, Log: slog.New(&listener{slog.DiscardHandler, l}),
 		Children: l, Tasks: l, Write: l.write,
-		Again: func(id ledger.AccountID, m any) {
+		Again: func(id pix.AccountID, m any) {
 			l.mail = append(l.mail, letter{id, func(a *accounttest.Driver) { a.Take(m) }})
 		},
 	}
@@ -280,7 +281,7 @@ func (l *life) secret() []byte {
 
 // account returns the driver of an account. If the account is not in memory, it is restored
 // first.
-func (l *life) account(id ledger.AccountID) *accounttest.Driver {
+func (l *life) account(id pix.AccountID) *accounttest.Driver {
 	a := l.accounts[id]
 	if a == nil {
 		a = accounttest.Restored(&l.deps, id)

@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"pixd/actors/history"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 	"pixd/wal/waltest"
 )
@@ -83,11 +85,11 @@ func (l *life) readList() {
 			tell()
 		}
 	}})
-	f, p := l.someFilter(), ledger.Page{Number: 1 + l.rng.IntN(3), Size: 1 + l.rng.IntN(12)}
+	f, p := l.someFilter(), layout.Page{Number: 1 + l.rng.IntN(3), Size: 1 + l.rng.IntN(12)}
 	list, naive := h.Statement, l.statement
 	if l.odds(2) {
-		f.Direction = ledger.FilterDirection(l.rng.IntN(3))
-		list, naive = func(a ledger.AccountID, f ledger.Filter, p ledger.Page) ([]*ledger.Transaction, error) {
+		f.Direction = layout.FilterDirection(l.rng.IntN(3))
+		list, naive = func(a pix.AccountID, f layout.Filter, p layout.Page) ([]*ledger.Transaction, error) {
 			return h.Transactions(a, "", f, p)
 		}, l.transactions
 	}
@@ -106,21 +108,21 @@ func (l *life) readList() {
 	}
 }
 
-func (l *life) someFilter() (f ledger.Filter) {
-	f.Status = ledger.FilterStatus(l.rng.IntN(6) * l.rng.IntN(2))
-	f.Type = ledger.FilterType(l.rng.IntN(4) * l.rng.IntN(2))
+func (l *life) someFilter() (f layout.Filter) {
+	f.Status = layout.FilterStatus(l.rng.IntN(6) * l.rng.IntN(2))
+	f.Type = layout.FilterType(l.rng.IntN(4) * l.rng.IntN(2))
 	if l.odds(3) {
-		f.From = l.clock - ledger.Millis(l.rng.Int64N(2*int64(day)))
+		f.From = l.clock - pix.Millis(l.rng.Int64N(2*int64(day)))
 	}
 	if l.odds(3) {
-		f.Until = max(1, f.From) + ledger.Millis(l.rng.Int64N(2*int64(day)))
+		f.Until = max(1, f.From) + pix.Millis(l.rng.Int64N(2*int64(day)))
 	}
 	return f
 }
 
 // allOf returns an account's transactions as in their newest records.
-func (l *life) allOf(id ledger.AccountID) (all []*ledger.Transaction) {
-	newest := map[ledger.TxID]*ledger.Transaction{}
+func (l *life) allOf(id pix.AccountID) (all []*ledger.Transaction) {
+	newest := map[pix.TxID]*ledger.Transaction{}
 	lo, hi := wal.RecordRange(wal.Stream(id))
 	err := l.journal.Scan(lo, hi, func(k, _ []byte) (bool, error) {
 		r, err := rows{l.journal}.Record(id, number(k[9:17]))
@@ -139,26 +141,26 @@ func (l *life) allOf(id ledger.AccountID) (all []*ledger.Transaction) {
 }
 
 // transactions makes a page of all transactions that the merchant has been shown.
-func (l *life) transactions(all []*ledger.Transaction, f ledger.Filter, p ledger.Page) []*ledger.Transaction {
-	return part(selected(all, f, func(t *ledger.Transaction) (uint64, ledger.Millis) { return t.Ordinal, t.CreatedAt }), p)
+func (l *life) transactions(all []*ledger.Transaction, f layout.Filter, p layout.Page) []*ledger.Transaction {
+	return part(selected(all, f, func(t *ledger.Transaction) (uint64, pix.Millis) { return t.Ordinal, t.CreatedAt }), p)
 }
 
 // statement makes a page of a statement: on page 1, what is in flight and then the movements.
-func (l *life) statement(all []*ledger.Transaction, f ledger.Filter, p ledger.Page) []*ledger.Transaction {
+func (l *life) statement(all []*ledger.Transaction, f layout.Filter, p layout.Page) []*ledger.Transaction {
 	var page []*ledger.Transaction
-	if f.Status != ledger.FilterProcessing {
-		page = part(selected(all, f, func(t *ledger.Transaction) (uint64, ledger.Millis) { return t.Booking, t.BookedAt }), p)
+	if f.Status != layout.FilterProcessing {
+		page = part(selected(all, f, func(t *ledger.Transaction) (uint64, pix.Millis) { return t.Booking, t.BookedAt }), p)
 	}
-	if p.Number > 1 || f.Status != ledger.AnyStatus && f.Status != ledger.FilterProcessing {
+	if p.Number > 1 || f.Status != layout.AnyStatus && f.Status != layout.FilterProcessing {
 		return page
 	}
-	f.Status = ledger.FilterProcessing
-	return append(selected(all, f, func(t *ledger.Transaction) (uint64, ledger.Millis) { return t.Ordinal, t.CreatedAt }), page...)
+	f.Status = layout.FilterProcessing
+	return append(selected(all, f, func(t *ledger.Transaction) (uint64, pix.Millis) { return t.Ordinal, t.CreatedAt }), page...)
 }
 
 // selected returns the transactions that a filter selects and that have a place in a list, the
 // newest place first.
-func selected(all []*ledger.Transaction, f ledger.Filter, place func(*ledger.Transaction) (uint64, ledger.Millis)) (found []*ledger.Transaction) {
+func selected(all []*ledger.Transaction, f layout.Filter, place func(*ledger.Transaction) (uint64, pix.Millis)) (found []*ledger.Transaction) {
 	for _, t := range all {
 		if n, at := place(t); n > 0 && f.Has(t.Status, t.Kind) && at >= f.From && (f.Until == 0 || at < f.Until) {
 			found = append(found, t)
@@ -172,7 +174,7 @@ func selected(all []*ledger.Transaction, f ledger.Filter, place func(*ledger.Tra
 	return found
 }
 
-func part(all []*ledger.Transaction, p ledger.Page) []*ledger.Transaction {
+func part(all []*ledger.Transaction, p layout.Page) []*ledger.Transaction {
 	from := min(len(all), (p.Number-1)*p.Size)
 	return all[from:min(len(all), from+p.Size)]
 }

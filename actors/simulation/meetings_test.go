@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme/sim"
 	"pixd/actors/transfer"
 )
@@ -74,7 +75,7 @@ func (l *life) settlesAfterVoid() {
 		if err != nil || t == nil || t.Payout.OwnEndToEnd || l.flipped[p.Account] || l.clock < o.down {
 			continue
 		}
-		if t.Status == ledger.StatusAccepted {
+		if t.Status == pix.StatusAccepted {
 			l.clock += max(0, t.OrphanAt(l.time.Read(), &l.terms)-l.now()) + 1
 			for range 5 {
 				l.look()
@@ -114,27 +115,27 @@ func (l *life) equalApprovals() {
 	if a.Broken() != nil || l.clock < l.outside.down {
 		return
 	}
-	amount := ledger.Amount(50_000)
+	amount := pix.Amount(50_000)
 	s := a.Head().Settings
 	s.ApprovalThreshold, s.CashOutCeiling, s.BlockCNPJOut = &amount, 0, false
 	l.ask(&request{account: id, make: func() ledger.Command { return ledger.ChangeSettings{Settings: s} }})
 	before := len(l.answers)
 	for range 2 {
 		l.ask(&request{account: id, make: func() ledger.Command {
-			return ledger.RequestPayout{Amount: amount, Key: ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"}}
+			return ledger.RequestPayout{Amount: amount, Key: pix.Key{Type: pix.KeyEmail, Value: "ana@example.com"}}
 		}})
 	}
 	l.settle()
-	var waiting []ledger.TxID
+	var waiting []pix.TxID
 	for _, a := range l.answers[min(before, len(l.answers)):] {
-		if a.tx.Status == ledger.StatusPending && a.tx.Amount == amount {
+		if a.tx.Status == pix.StatusPending && a.tx.Amount == amount {
 			waiting = append(waiting, a.tx.ID)
 		}
 	}
 	if len(waiting) < 2 {
 		return
 	}
-	l.clock += 11*3_600_000 + 60_001 + ledger.Millis(l.rng.IntN(3_600_000))
+	l.clock += 11*3_600_000 + 60_001 + pix.Millis(l.rng.IntN(3_600_000))
 	limited := l.odds(2) // if so, the payout that is approved first waits for directory capacity
 	for i, tx := range waiting {
 		if limited && i == 0 && l.outside.sim.SetCapacity(ctx, sim.ClientLimited) != nil {
@@ -164,7 +165,7 @@ func (l *life) equalApprovals() {
 func (l *life) afterLateSettlement() {
 	for i := range l.answers[:len(l.answers):len(l.answers)] {
 		a := &l.answers[len(l.answers)-1-i]
-		if a.tx.Kind != ledger.TxPayout || a.tx.Payout.OwnEndToEnd || a.refused || l.flipped[a.account] {
+		if a.tx.Kind != pix.TxPayout || a.tx.Payout.OwnEndToEnd || a.refused || l.flipped[a.account] {
 			continue
 		}
 		if now, err := l.shown(a.tx.ID); err != nil || now == nil || now.Transfer.LateAt == 0 && !now.Voided() {
@@ -173,7 +174,7 @@ func (l *life) afterLateSettlement() {
 		l.count("asked: again what was voided")
 		tx := a.tx
 		l.ask(&request{account: a.account, make: func() ledger.Command {
-			return ledger.RequestPayout{Amount: tx.Amount, Key: ledger.Key{Type: tx.Payout.Key.Type, Value: tx.Payout.Key.Value}, GivenDocument: "12345678909"}
+			return ledger.RequestPayout{Amount: tx.Amount, Key: pix.Key{Type: tx.Payout.Key.Type, Value: tx.Payout.Key.Value}, GivenDocument: "12345678909"}
 		}})
 		return
 	}
@@ -189,7 +190,7 @@ func (l *life) overtaken() {
 	}
 	l.numbers++
 	tag := fmt.Sprintf("o%d", l.numbers)
-	key := ledger.Key{Type: ledger.KeyEmail, Value: tag + "@example.com"}
+	key := pix.Key{Type: pix.KeyEmail, Value: tag + "@example.com"}
 	running := len(l.children)
 	l.ask(&request{account: id, make: func() ledger.Command {
 		return ledger.RequestPayout{Amount: 1_000, Key: key, GivenDocument: "12345678909"}
@@ -212,7 +213,7 @@ func (l *life) overtaken() {
 	}
 	l.panics = true
 	l.ask(&request{account: id, key: tag, make: func() ledger.Command {
-		return ledger.CreateCharge{Amount: 5_000, Key: ledger.Key{Type: ledger.KeyEVP, Value: keyOf(id)}, Claim: l.claim(tag)}
+		return ledger.CreateCharge{Amount: 5_000, Key: pix.Key{Type: pix.KeyEVP, Value: keyOf(id)}, Claim: l.claim(tag)}
 	}})
 	l.panics = false
 	l.settle()
@@ -231,7 +232,7 @@ func (l *life) againUnderAnotherClock() {
 	s.ApprovalThreshold, s.CashOutCeiling, s.BlockCNPJOut, s.RepeatWindow = nil, 0, false, 3_600_000
 	l.ask(&request{account: id, make: func() ledger.Command { return ledger.ChangeSettings{Settings: s} }})
 	l.numbers++
-	key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("settle-now+%d@pix.test", l.numbers)}
+	key := pix.Key{Type: pix.KeyEmail, Value: fmt.Sprintf("settle-now+%d@pix.test", l.numbers)}
 	under := ""
 	if l.odds(2) {
 		l.numbers++
@@ -245,7 +246,7 @@ func (l *life) againUnderAnotherClock() {
 	}
 	pay()
 	// With an error of 4 or 11 h the scheme still accepts an id of the wrong minute.
-	l.skew = [...]ledger.Millis{4, 4, 11, -13, 25, 49}[l.rng.IntN(6)] * 3_600_000
+	l.skew = [...]pix.Millis{4, 4, 11, -13, 25, 49}[l.rng.IntN(6)] * 3_600_000
 	l.crash("restarted under a wrong clock")
 	if l.account(id).Broken() != nil {
 		return
@@ -274,7 +275,7 @@ func (l *life) nearlyADay() {
 	}
 	r := *l.asked[before]
 	l.settle()
-	l.clock += day - ledger.Millis(1+l.rng.IntN(3_600_000))
+	l.clock += day - pix.Millis(1+l.rng.IntN(3_600_000))
 	l.ask(&r)
 	l.count("met: a key after nearly a day")
 }

@@ -63,7 +63,7 @@ var mutations = []mutation{
 		"notice-by-end-to-end-id", "an outcome is matched by its end-to-end id alone, which payouts share",
 		"actors/ledger/reader.go",
 		"\tif t := g.Carried(id); t != nil {\n\t\treturn t, nil\n\t}",
-		"\tfor _, key := range EndToEndKeys(endToEnd) {\n\t\tif row, ok, err := g.endToEnd(key); err == nil && ok && row.Account == g.account.ID {\n\t\t\tid = row.ID\n\t\t}\n\t}\n\tif t := g.Carried(id); t != nil {\n\t\treturn t, nil\n\t}",
+		"\tfor _, key := range layout.EndToEndKeys(endToEnd) {\n\t\tif row, ok, err := g.endToEnd(key); err == nil && ok && row.Account == g.account.ID {\n\t\t\tid = row.ID\n\t\t}\n\t}\n\tif t := g.Carried(id); t != nil {\n\t\treturn t, nil\n\t}",
 	},
 	{
 		"filter-trusted-unfilled", "the filter over end-to-end rows is believed after a start before it was filled",
@@ -140,14 +140,14 @@ var mutations = []mutation{
 	{
 		"due-row-forgotten", "a change of status takes the old due row away and writes no new one",
 		"actors/ledger/project.go",
-		"return append(rows, Row{t.dueKey(r.Account), seqRow(r.Seq)})",
+		"return append(rows, layout.Row{Key: t.dueKey(r.Account), Value: layout.SeqRow(r.Seq)})",
 		"return rows",
 	},
 	{
 		"mark-runs-ahead", "the scanner of due times passes over what is not due yet",
 		"actors/due/cursor.go",
 		"c.next = hi\n",
-		"_, c.next = ledger.DueRange(c.kind, 0, ledger.Latest)\n",
+		"_, c.next = layout.DueRange(c.kind, 0, pix.Latest)\n",
 	},
 	{
 		"stale-recent", "an outcome is judged by what the cache of accepted payouts had before",
@@ -181,7 +181,7 @@ var mutations = []mutation{
 	},
 	{
 		"doubted-stamp-believed", "an age counts from a stamp that an earlier process took from a wrong clock",
-		"actors/ledger/reading.go",
+		"actors/pix/time.go",
 		"if doubted {\n\t\treturn max(at, r.Start)\n\t}\n",
 		"",
 	},
@@ -267,7 +267,7 @@ var mutations = []mutation{
 		"owner-forgotten", "a later child's report takes away what an earlier one learned of the recipient",
 		"actors/transfer/machine.go",
 		"\tm.Outcome.Owner = j.Tx.Counterparty\n",
-		"\tm.Outcome.Owner = ledger.Party{Name: j.Tx.Counterparty.Name, Document: j.Tx.Counterparty.Document}\n",
+		"\tm.Outcome.Owner = pix.Party{Name: j.Tx.Counterparty.Name, Document: j.Tx.Counterparty.Document}\n",
 	},
 	{
 		"queue-by-stamp", "the time in the queue counts from a stamp that stands still",
@@ -457,7 +457,7 @@ var mutations = []mutation{
 	},
 	{
 		"key-as-sent", "an e-mail key in other letters is another recipient",
-		"actors/ledger/key.go",
+		"actors/pix/key.go",
 		"\t\tk.Value = strings.ToLower(raw)\n\t\treturn k, len(k.Value) <= maxKeyChars && emailForm.MatchString(k.Value)",
 		"\t\treturn k, len(raw) <= maxKeyChars && emailForm.MatchString(strings.ToLower(raw))",
 	},
@@ -469,15 +469,15 @@ var mutations = []mutation{
 	},
 	{
 		"refund-total-without-those-in-flight", "refunds in flight do not count against their payment",
-		"actors/ledger/refundsums.go",
+		"actors/layout/refundsums.go",
 		"return max(0, s.Amount-s.Settled-s.InFlight-s.Held) }",
 		"return max(0, s.Amount-s.Settled-s.Held) }",
 	},
 	{
 		"received-row-of-more", "the row of a received payment says more than was received",
-		"actors/ledger/receivedrow.go",
+		"actors/layout/received.go",
 		"AppendUint64(b, uint64(o.Amount))",
-		"AppendUint64(b, uint64(o.Amount+UnitsPerCentavo))",
+		"AppendUint64(b, uint64(o.Amount+pix.UnitsPerCentavo))",
 	},
 	{
 		"stale-refund-sums", "a settled refund still counts as in flight in the sums that are in memory",
@@ -487,7 +487,7 @@ var mutations = []mutation{
 	},
 	{
 		"held-and-refunded-at-once", "what a case holds of a payment can be refunded by the merchant too",
-		"actors/ledger/refundsums.go",
+		"actors/layout/refundsums.go",
 		"return max(0, s.Amount-s.Settled-s.InFlight-s.Held) }",
 		"return max(0, s.Amount-s.Settled-s.InFlight) }",
 	},
@@ -560,7 +560,7 @@ var mutations = []mutation{
 	{
 		"part-of-a-centavo-refunded", "what there is of a case's money is refunded to the last base unit",
 		"actors/ledger/case_cover.go",
-		"part -= part % UnitsPerCentavo ",
+		"part -= part % pix.UnitsPerCentavo ",
 		"part -= 0 ",
 	},
 	{
@@ -572,20 +572,20 @@ var mutations = []mutation{
 	{
 		"case-of-a-slow-clock-over", "a case that was opened by a clock that is days slow ends when the clock is set right",
 		"actors/ledger/case.go",
-		"return limit + now.since(c.OpenedAt, c.Doubted) - c.OpenedAt",
+		"return limit + now.Since(c.OpenedAt, c.Doubted) - c.OpenedAt",
 		"return limit",
 	},
 	{
 		"too-old-refund-ends-a-case", "a case whose refund had an id that was too old gets no other",
 		"actors/ledger/refund_outcome.go",
 		"k.Stopped = was || own && !again",
-		"k.Stopped = was || own",
+		"k.Stopped = was || own && (!again || tooOld)",
 	},
 	{
 		"withdrawn-case-holds", "a case whose report was withdrawn goes on holding",
 		"actors/ledger/case_report.go",
-		"\td.release(CaseWithdrawn, &k, EventCaseClosed)",
-		"\tk.DueAt = 0\n\td.mustAddCase(CaseWithdrawn, &k, Body{Events: []EventKind{EventCaseClosed}})",
+		"\td.release(CaseWithdrawn, &k, pix.EventCaseClosed)",
+		"\tk.DueAt = 0\n\td.mustAddCase(CaseWithdrawn, &k, Body{Events: []pix.EventKind{pix.EventCaseClosed}})",
 	},
 	{
 		"released-with-money-there", "an older case gives its hold up, and the newer one does not get the money",
@@ -602,8 +602,8 @@ var mutations = []mutation{
 	{
 		"settled-in-flight-too", "a statement of settled movements shows what is in flight",
 		"actors/history/statement.go",
-		"(f.Status == ledger.AnyStatus || f.Status == ledger.FilterProcessing)",
-		"(f.Status == ledger.AnyStatus || f.Status == ledger.FilterProcessing || f.Status == ledger.FilterSettled)",
+		"(f.Status == layout.AnyStatus || f.Status == layout.FilterProcessing)",
+		"(f.Status == layout.AnyStatus || f.Status == layout.FilterProcessing || f.Status == layout.FilterSettled)",
 	},
 	{
 		"rejected-still-in-flight", "a list shows a rejected payout as it was before",
@@ -619,7 +619,7 @@ var mutations = []mutation{
 	},
 	{
 		"event-without-delivery", "a record's second event has no row that waits for its delivery",
-		"actors/ledger/pendingrow.go",
+		"actors/ledger/project.go",
 		"\tfor _, p := range r.Waiting() {\n\t\trows =",
 		"\tfor _, p := range r.Waiting() {\n\t\tif p.Event > 0 {\n\t\t\tcontinue\n\t\t}\n\t\trows =",
 	},
@@ -728,8 +728,8 @@ var mutations = []mutation{
 	{
 		"held-only-untried", "an acceptance does not hold the open deliveries that were attempted before",
 		"actors/webhook/hold.go",
-		"\tstatus.Due = ledger.Held\n",
-		"\tif tried {\n\t\treturn nil, err\n\t}\n\tstatus.Due = ledger.Held\n",
+		"\tstatus.Due = layout.Held\n",
+		"\tif tried {\n\t\treturn nil, err\n\t}\n\tstatus.Due = layout.Held\n",
 	},
 	{
 		"held-only-at-first", "an acceptance holds no more open deliveries than with its first write",
@@ -740,14 +740,14 @@ var mutations = []mutation{
 	{
 		"held-and-due", "a delivery that an acceptance holds is still due",
 		"actors/webhook/hold.go",
-		"\twaits.Due = ledger.Held\n",
+		"\twaits.Due = layout.Held\n",
 		"",
 	},
 	{
 		"held-attempted", "a held delivery is attempted where the subscription gets its turn",
 		"actors/webhook/queue.go",
 		"case p.Due > now && q.active():",
-		"case p.Due > now && p.Due != ledger.Held && q.active():",
+		"case p.Due > now && p.Due != layout.Held && q.active():",
 	},
 	{
 		"event-id-given-twice", "an event's id depends on its sequence alone: a restored journal gives out those of the gap again",

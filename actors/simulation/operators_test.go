@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme/sim"
 )
 
@@ -15,7 +16,7 @@ var companies = []string{knownCNPJ, "11222333000181", "60701190000104", "0000000
 func (l *life) decide() {
 	for i := range l.answers {
 		a := &l.answers[len(l.answers)-1-i]
-		if a.tx.Status != ledger.StatusPending || !l.odds(2) {
+		if a.tx.Status != pix.StatusPending || !l.odds(2) {
 			continue
 		}
 		word := ledger.Approved
@@ -48,9 +49,9 @@ func (l *life) govern() {
 		}
 	case 2:
 		for i := range l.answers {
-			if a := &l.answers[len(l.answers)-1-i]; a.tx.Kind == ledger.TxPayout && !a.refused && l.odds(4) {
+			if a := &l.answers[len(l.answers)-1-i]; a.tx.Kind == pix.TxPayout && !a.refused && l.odds(4) {
 				for range 1 + l.rng.IntN(2) {
-					l.outside.giveBack(a.tx.EndToEnd, ledger.Amount(l.rng.IntN(3))*3_000)
+					l.outside.giveBack(a.tx.EndToEnd, pix.Amount(l.rng.IntN(3))*3_000)
 				}
 				return
 			}
@@ -59,13 +60,13 @@ func (l *life) govern() {
 }
 
 // change changes an account's settings.
-func (l *life) change(id ledger.AccountID) {
+func (l *life) change(id pix.AccountID) {
 	a := l.account(id)
 	if a.Broken() != nil {
 		return
 	}
 	s := a.Head().Settings
-	s.CashOutCeiling = [...]ledger.Amount{0, 0, 30_000}[l.rng.IntN(3)]
+	s.CashOutCeiling = [...]pix.Amount{0, 0, 30_000}[l.rng.IntN(3)]
 	s.BlockCNPJOut, s.AuthorizedCNPJs = l.odds(2), nil
 	if l.odds(2) {
 		s.AuthorizedCNPJs = slices.Clone(companies[l.rng.IntN(2):])
@@ -74,13 +75,13 @@ func (l *life) change(id ledger.AccountID) {
 		})
 	}
 	if l.odds(2) {
-		s.CashInFee = ledger.Fee{Fixed: ledger.Amount(l.rng.IntN(10)), BPS: int64(l.rng.IntN(200))}
-		s.CashOutFee = ledger.Fee{Fixed: ledger.Amount(l.rng.IntN(10)), BPS: int64(l.rng.IntN(200))}
+		s.CashInFee = ledger.Fee{Fixed: pix.Amount(l.rng.IntN(10)), BPS: int64(l.rng.IntN(200))}
+		s.CashOutFee = ledger.Fee{Fixed: pix.Amount(l.rng.IntN(10)), BPS: int64(l.rng.IntN(200))}
 		s.RepeatWindow = l.drawWindow()
 		l.count("asked: other fees and another window")
 	}
 	if s.ApprovalThreshold = nil; l.odds(3) {
-		threshold := 20_000 * ledger.Amount(1+l.rng.IntN(2))
+		threshold := 20_000 * pix.Amount(1+l.rng.IntN(2))
 		s.ApprovalThreshold = &threshold
 	}
 	listed := slices.Clone(s.AuthorizedCNPJs)

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
 	"pixd/actors/transfer"
@@ -19,30 +19,30 @@ import (
 type outside struct {
 	l     *life
 	sim   *sim.Sim
-	down  ledger.Millis    // the scheme cannot be reached before this time
+	down  pix.Millis       // the scheme cannot be reached before this time
 	gone  string           // the key that the directory has forgotten
 	heard bool             // the scheme has answered the last act
 	deaf  bool             // the scheme's next answer is lost
 	late  []scheme.Payment // submissions that are delayed and have not reached the scheme yet
 
-	lateRefunds []scheme.Refund        // the same of refunds
-	tries       map[ledger.TxID]int    // submissions of refunds that are refused for now
-	unanswered  map[ledger.TxID]bool   // refunds of which a submission had no answer
-	received    []string               // end-to-end ids of customers' payments, in order
-	reports     map[string]report      // payers' reports, by infraction id
-	reported    []string               // their ids, in order
-	refusing    bool                   // the next refund is late, and every further submission of it is refused
-	refused     ledger.TxID            // that refund
-	held        []delivery             // notices that have not reached the engine yet; any of them may arrive next
-	sent        map[ledger.TxID]string // payouts that the scheme has taken, with their end-to-end ids
+	lateRefunds []scheme.Refund     // the same of refunds
+	tries       map[pix.TxID]int    // submissions of refunds that are refused for now
+	unanswered  map[pix.TxID]bool   // refunds of which a submission had no answer
+	received    []string            // end-to-end ids of customers' payments, in order
+	reports     map[string]report   // payers' reports, by infraction id
+	reported    []string            // their ids, in order
+	refusing    bool                // the next refund is late, and every further submission of it is refused
+	refused     pix.TxID            // that refund
+	held        []delivery          // notices that have not reached the engine yet; any of them may arrive next
+	sent        map[pix.TxID]string // payouts that the scheme has taken, with their end-to-end ids
 	book        sim.Options
 	paid        map[string]arrived // customers' payments, by end-to-end id
 }
 
 // arrived is a customer's payment.
 type arrived struct {
-	account ledger.AccountID
-	amount  ledger.Amount
+	account pix.AccountID
+	amount  pix.Amount
 	txid    string
 }
 
@@ -63,11 +63,11 @@ func (p prompt) Append(e *wal.Entry) wal.Ticket {
 }
 
 func newOutside(l *life) *outside {
-	o := &outside{l: l, sent: map[ledger.TxID]string{}, paid: map[string]arrived{}, reports: map[string]report{}}
+	o := &outside{l: l, sent: map[pix.TxID]string{}, paid: map[string]arrived{}, reports: map[string]report{}}
 	delay := [...]time.Duration{0, 200 * time.Millisecond, 5 * time.Second}[l.rng.IntN(3)]
 	o.book = sim.Options{
 		Store: prompt{waltest.NewInMemory()}, SettleDelay: delay, OpenAtOnce: l.few(0),
-		Now: func() ledger.Millis { return l.clock }, Entropy: l.entropy, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Now: func() pix.Millis { return l.clock }, Entropy: l.entropy, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	o.open()
 	return o
@@ -96,7 +96,7 @@ func (o *outside) restart() {
 	o.open()
 }
 
-func (o *outside) register(k ledger.Key, id ledger.AccountID) {
+func (o *outside) register(k pix.Key, id pix.AccountID) {
 	if err := o.sim.RegisterKey(context.Background(), k, id); err != nil {
 		o.l.fail("register %s: %v", k.Value, err)
 	}
@@ -105,7 +105,7 @@ func (o *outside) register(k ledger.Key, id ledger.AccountID) {
 var errLost = errors.New("the wire is dead")
 
 // act performs one act of a payout's or refund's child, as the engine does, and returns the reply.
-func (o *outside) act(m *transfer.Machine, act transfer.Act, deadline ledger.Millis) (r transfer.Reply) {
+func (o *outside) act(m *transfer.Machine, act transfer.Act, deadline pix.Millis) (r transfer.Reply) {
 	expired := o.l.clock >= deadline
 	o.heard = false
 	if act != transfer.Pause {
@@ -222,7 +222,7 @@ func (o *outside) returnedTwice(n scheme.Notice, done func(error)) func(error) {
 		done(err)
 		for i := range o.l.answers {
 			a := &o.l.answers[i]
-			if err != nil || a.tx.Kind != ledger.TxPayout || a.refused || a.tx.ID == n.Tx || o.l.flipped[a.account] || o.l.odds(2) {
+			if err != nil || a.tx.Kind != pix.TxPayout || a.refused || a.tx.ID == n.Tx || o.l.flipped[a.account] || o.l.odds(2) {
 				continue
 			}
 			wrong := n
@@ -252,7 +252,7 @@ func (o *outside) forge(what string, n scheme.Notice) {
 }
 
 // pay has a customer pay an amount to an account.
-func (o *outside) pay(id ledger.AccountID, amount ledger.Amount, txid string) {
+func (o *outside) pay(id pix.AccountID, amount pix.Amount, txid string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // the customer does not wait for the engine's acknowledgement
 	e2e, _, err := o.sim.Pay(ctx, sim.Payment{Key: keyOf(id), Amount: amount, TxID: txid})
@@ -267,7 +267,7 @@ func (o *outside) pay(id ledger.AccountID, amount ledger.Amount, txid string) {
 
 // giveBack has the recipient return an amount of a settled payout; with amount 0 the
 // recipient returns all of it.
-func (o *outside) giveBack(endToEnd string, amount ledger.Amount) {
+func (o *outside) giveBack(endToEnd string, amount pix.Amount) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	id, err := o.sim.ReturnPayout(ctx, sim.PayoutReturn{EndToEnd: endToEnd, Amount: amount, Reason: "MD06"})

@@ -5,18 +5,19 @@ import (
 
 	"pixd/actors/account"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // people are the clients and operators: their requests, and the answers that they got.
 type people struct {
-	asked    []*request                 // requests without an answer yet
-	answers  []answer                   // every answer about a transaction
-	cases    []caseAnswer               // every answer about a case
-	kept     map[string]*kept           // answers by idempotency key
-	credited map[string]bool            // for each credit's reference, whether the credit was confirmed
-	times    map[string][]ledger.Millis // the simulated times of the requests with each key
-	unsure   map[string]bool            // keys with a request while engine time was doubted
-	reads    []ledger.Account           // heads that reads showed
+	asked    []*request              // requests without an answer yet
+	answers  []answer                // every answer about a transaction
+	cases    []caseAnswer            // every answer about a case
+	kept     map[string]*kept        // answers by idempotency key
+	credited map[string]bool         // for each credit's reference, whether the credit was confirmed
+	times    map[string][]pix.Millis // the simulated times of the requests with each key
+	unsure   map[string]bool         // keys with a request while engine time was doubted
+	reads    []ledger.Account        // heads that reads showed
 	replays  []replay
 	numbers  int
 	entries
@@ -25,10 +26,10 @@ type people struct {
 // request is one request of a client or an operator, and the function that makes its command
 // again.
 type request struct {
-	account ledger.AccountID
+	account pix.AccountID
 	make    func() ledger.Command
 	key     string // idempotency key; empty: none
-	at      ledger.Millis
+	at      pix.Millis
 	asked   *account.Asked
 	refund  *ledger.RefusalCode // the answer that a refund request must get; nil: unknown
 	verdict *verdict            // the answer that a payout request must get; nil: unknown
@@ -41,13 +42,13 @@ type request struct {
 
 // answer is an answer about a transaction that a client has received.
 type answer struct {
-	account ledger.AccountID
+	account pix.AccountID
 	tx      ledger.Transaction
 	refused bool
 }
 
 func newPeople() people {
-	return people{entries: newEntries(), kept: map[string]*kept{}, times: map[string][]ledger.Millis{}, unsure: map[string]bool{}, credited: map[string]bool{}}
+	return people{entries: newEntries(), kept: map[string]*kept{}, times: map[string][]pix.Millis{}, unsure: map[string]bool{}, credited: map[string]bool{}}
 }
 
 // ask sends a request.
@@ -94,11 +95,11 @@ var scripts = []string{
 // are equal.
 func (l *life) payout() {
 	id := l.someone()
-	pix := l.someKey()
-	amount := 10_000 * ledger.Amount(1+l.rng.IntN(5))
+	payTo := l.someKey()
+	amount := 10_000 * pix.Amount(1+l.rng.IntN(5))
 	own := ""
 	if l.odds(8) { // accounts compete for a few ids: the registry gives each id to one account
-		own = ledger.EndToEnd(ispb, l.clock, fmt.Sprintf("own%08d", l.rng.IntN(8)))
+		own = pix.EndToEnd(ispb, l.clock, fmt.Sprintf("own%08d", l.rng.IntN(8)))
 		if !l.ownID(id, own) {
 			return
 		}
@@ -108,7 +109,7 @@ func (l *life) payout() {
 		l.numbers++
 		key = fmt.Sprintf("p%d", l.numbers)
 	}
-	c := ledger.RequestPayout{Amount: amount, Key: pix, EndToEnd: own}
+	c := ledger.RequestPayout{Amount: amount, Key: payTo, EndToEnd: own}
 	l.details(&c)
 	l.ask(&request{account: id, key: key, make: func() ledger.Command {
 		c := c
@@ -117,24 +118,24 @@ func (l *life) payout() {
 	}})
 }
 
-func (l *life) someone() ledger.AccountID { return ledger.AccountID(1 + l.dice().IntN(int(l.known))) }
+func (l *life) someone() pix.AccountID { return pix.AccountID(1 + l.dice().IntN(int(l.known))) }
 
 func (l *life) charge() { l.chargeOf(l.someone()) }
 
-func (l *life) chargeOf(id ledger.AccountID) {
+func (l *life) chargeOf(id pix.AccountID) {
 	key := ""
 	if l.odds(2) {
 		l.numbers++
 		key = fmt.Sprintf("c%d", l.numbers)
 	}
 	l.ask(&request{account: id, key: key, make: func() ledger.Command {
-		return ledger.CreateCharge{Amount: 5_000, Key: ledger.Key{Type: ledger.KeyEVP, Value: keyOf(id)}, Claim: l.claim(key)}
+		return ledger.CreateCharge{Amount: 5_000, Key: pix.Key{Type: pix.KeyEVP, Value: keyOf(id)}, Claim: l.claim(key)}
 	}})
 }
 
 // credit credits an account with an amount under a new reference. Repeats of the request must
 // credit the amount once.
-func (l *life) credit(id ledger.AccountID, amount ledger.Amount) {
+func (l *life) credit(id pix.AccountID, amount pix.Amount) {
 	l.numbers++
 	reference := fmt.Sprintf("%d %d %d", id, amount, l.numbers)
 	l.credited[reference] = false
@@ -142,28 +143,28 @@ func (l *life) credit(id ledger.AccountID, amount ledger.Amount) {
 }
 
 func (l *life) creditAgain(reference string) {
-	var id ledger.AccountID
-	var amount ledger.Amount
+	var id pix.AccountID
+	var amount pix.Amount
 	var n int
 	if _, err := fmt.Sscan(reference, &id, &amount, &n); err != nil {
 		l.fail("%v", err)
 	}
 	l.ask(&request{account: id, make: func() ledger.Command {
-		return ledger.Credit{Kind: ledger.TxTED, Amount: amount, Reference: reference}
+		return ledger.Credit{Kind: pix.TxTED, Amount: amount, Reference: reference}
 	}})
 }
 
 // creditOtherwise repeats a used reference with another amount.
 func (l *life) creditOtherwise() {
 	for reference, done := range sorted(l.credited) {
-		var id ledger.AccountID
-		var amount ledger.Amount
+		var id pix.AccountID
+		var amount pix.Amount
 		if _, err := fmt.Sscan(reference, &id, &amount); err != nil || !done || l.odds(2) {
 			continue
 		}
 		l.count("asked: another amount under a reference")
 		l.ask(&request{account: id, make: func() ledger.Command {
-			return ledger.Credit{Kind: ledger.TxTED, Amount: amount + 1, Reference: reference}
+			return ledger.Credit{Kind: pix.TxTED, Amount: amount + 1, Reference: reference}
 		}})
 		return
 	}
@@ -197,11 +198,11 @@ func (l *life) again() {
 	}
 }
 
-const day = ledger.Millis(24 * 3_600_000)
+const day = pix.Millis(24 * 3_600_000)
 
 // clocksDiffer is how far, in ms, a span of engine time may differ from simulated time while
 // engine time is not doubted: engine time may be wrong at both ends of the span.
-const clocksDiffer = ledger.Millis(125_000)
+const clocksDiffer = pix.Millis(125_000)
 
 // idle sends a request with a key that changes nothing in the account. Its answer is kept
 // under the key.

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/webhook"
 	"pixd/httpapi"
 )
 
 // hookTimeout is how long an attempt lasts at most, in ms.
-const hookTimeout = ledger.Millis(15_000)
+const hookTimeout = pix.Millis(15_000)
 
 // arrives checks an event that leaves the engine, and draws the receiver's answer.
 func (l *life) arrives(a *attempt, d *hookDelivery, r *ledger.Record) {
@@ -29,7 +30,7 @@ func (l *life) arrives(a *attempt, d *hookDelivery, r *ledger.Record) {
 		l.fail("event %+v goes to subscription %+v as %d", event, *t.Subscription, t.Sequence)
 	}
 	name := eventName{t.Account, t.Sequence}
-	if first, seen := l.hooks.ids[event.ID]; seen && first != name || d.id != (ledger.EventID{}) && d.id != event.ID {
+	if first, seen := l.hooks.ids[event.ID]; seen && first != name || d.id != (pix.EventID{}) && d.id != event.ID {
 		l.fail("event %d of %v has the id %v, as another event or not as before", t.Sequence, t.Account, event.ID)
 	}
 	l.hooks.ids[event.ID], d.id, d.kind = name, event.ID, event.Kind
@@ -60,7 +61,7 @@ func (l *life) receives(a *attempt, s *subscriber) {
 	if l.healed != 0 || !l.living {
 		return
 	}
-	a.until += ledger.Millis(l.rng.IntN(1_500) * l.rng.IntN(2))
+	a.until += pix.Millis(l.rng.IntN(1_500) * l.rng.IntN(2))
 	if l.odds(150) {
 		a.answer.Status = http.StatusGone
 		return

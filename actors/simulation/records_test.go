@@ -7,6 +7,7 @@ import (
 
 	"pixd/actors/due"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -14,34 +15,34 @@ import (
 // the engine.
 
 // announces lists the events that a record of each kind must have, in order.
-var announces = map[ledger.RecordKind][]ledger.EventKind{
-	ledger.PayoutSettled:     {ledger.EventPayoutConfirmed, ledger.EventCompleted},
-	ledger.PayoutSettledLate: {ledger.EventPayoutConfirmed, ledger.EventCompleted},
-	ledger.PayoutRejected:    {ledger.EventPayoutRejected},
-	ledger.PayoutFailed:      {ledger.EventPayoutFailed},
-	ledger.PayoutQueued:      {ledger.EventPayoutQueued},
-	ledger.ReturnReceived:    {ledger.EventReturnReceived},
-	ledger.PayoutReturned:    {ledger.EventPayoutReturned},
+var announces = map[ledger.RecordKind][]pix.EventKind{
+	ledger.PayoutSettled:     {pix.EventPayoutConfirmed, pix.EventCompleted},
+	ledger.PayoutSettledLate: {pix.EventPayoutConfirmed, pix.EventCompleted},
+	ledger.PayoutRejected:    {pix.EventPayoutRejected},
+	ledger.PayoutFailed:      {pix.EventPayoutFailed},
+	ledger.PayoutQueued:      {pix.EventPayoutQueued},
+	ledger.ReturnReceived:    {pix.EventReturnReceived},
+	ledger.PayoutReturned:    {pix.EventPayoutReturned},
 
-	ledger.RefundSettled:     {ledger.EventRefundCompleted},
-	ledger.RefundSettledLate: {ledger.EventRefundCompleted},
-	ledger.RefundFound:       {ledger.EventRefundCompleted},
-	ledger.RefundFailed:      {ledger.EventRefundFailed},
-	ledger.CaseOpened:        {ledger.EventRefundRequested},
-	ledger.CaseWasClosed:     {ledger.EventCaseClosed},
-	ledger.CaseWithdrawn:     {ledger.EventCaseClosed},
+	ledger.RefundSettled:     {pix.EventRefundCompleted},
+	ledger.RefundSettledLate: {pix.EventRefundCompleted},
+	ledger.RefundFound:       {pix.EventRefundCompleted},
+	ledger.RefundFailed:      {pix.EventRefundFailed},
+	ledger.CaseOpened:        {pix.EventRefundRequested},
+	ledger.CaseWasClosed:     {pix.EventCaseClosed},
+	ledger.CaseWithdrawn:     {pix.EventCaseClosed},
 }
 
 // events checks that a record has exactly the events that its kind must have.
 func (c *chronicle) events(l *life, r *ledger.Record, before *ledger.Transaction) {
 	want := announces[r.Kind]
 	switch {
-	case r.Kind == ledger.PaymentReceived && r.Tx.Kind == ledger.TxCharge:
-		want = []ledger.EventKind{ledger.EventReceived, ledger.EventChargePaid, ledger.EventCompleted}
+	case r.Kind == ledger.PaymentReceived && r.Tx.Kind == pix.TxCharge:
+		want = []pix.EventKind{pix.EventReceived, pix.EventChargePaid, pix.EventCompleted}
 	case r.Kind == ledger.PaymentReceived:
-		want = []ledger.EventKind{ledger.EventReceived, ledger.EventCompleted}
+		want = []pix.EventKind{pix.EventReceived, pix.EventCompleted}
 	case r.Kind == ledger.PayoutRequeued && before.Payout.QueueEnds == 0:
-		want = []ledger.EventKind{ledger.EventPayoutQueued} // the payout was approved and now enters the queue for the first time
+		want = []pix.EventKind{pix.EventPayoutQueued} // the payout was approved and now enters the queue for the first time
 	}
 	if !slices.Equal(r.Events, want) {
 		l.fail("record %d of %v (%v) has the events %v, and should have %v", r.Seq, r.Account, r.Kind, r.Events, want)
@@ -63,11 +64,11 @@ func (c *chronicle) instants(l *life, r *ledger.Record, before *ledger.Transacti
 		t.Booking != old.Booking && old.Booking != 0 {
 		l.fail("record %d of %v (%v): booked at %v as %d, before %v as %d", r.Seq, r.Account, r.Kind, t.BookedAt, t.Booking, old.BookedAt, old.Booking)
 	}
-	if t.Kind != ledger.TxPayout {
+	if t.Kind != pix.TxPayout {
 		return
 	}
-	final := t.Status == ledger.StatusSettled || t.Status == ledger.StatusRejected || t.Status == ledger.StatusFailed
-	if shows := t.Status != ledger.StatusHeld && t.Status != ledger.StatusRefused; shows != (t.Ordinal != 0) || final != (t.Booking != 0) {
+	final := t.Status == pix.StatusSettled || t.Status == pix.StatusRejected || t.Status == pix.StatusFailed
+	if shows := t.Status != pix.StatusHeld && t.Status != pix.StatusRefused; shows != (t.Ordinal != 0) || final != (t.Booking != 0) {
 		l.fail("record %d of %v: %v is %v, item %d, booking %d", r.Seq, r.Account, t.ID, t.Status, t.Ordinal, t.Booking)
 	}
 	if late := r.Kind == ledger.PayoutSettledLate; late && t.Transfer.LateAt != r.Time || !late && t.Transfer.LateAt != old.Transfer.LateAt {
@@ -120,12 +121,12 @@ func (c *chronicle) decided(l *life, r *ledger.Record, before ledger.Approval) {
 
 // expiryOf returns when the scheme begins to refuse an end-to-end id: twelve hours after
 // the minute in the id.
-func expiryOf(endToEnd string) ledger.Millis {
+func expiryOf(endToEnd string) pix.Millis {
 	at, err := time.Parse("200601021504", endToEnd[9:21])
 	if err != nil {
 		return 0
 	}
-	return ledger.Millis(at.UnixMilli()) + 12*3_600_000
+	return pix.Millis(at.UnixMilli()) + 12*3_600_000
 }
 
 // keepsID checks that a new payout shares the end-to-end id of an equal payout that is in
@@ -144,11 +145,11 @@ func (c *chronicle) keepsID(l *life, p *chronicled, made written) {
 	if !fresh {
 		return
 	}
-	var kept []ledger.TxID
+	var kept []pix.TxID
 	for _, first := range c.prints[p.print] {
 		t := &first.tx
 		open := t.Voided() || unknownDuplicate(t)
-		waits := t.Status == ledger.StatusQueued || t.Status == ledger.StatusPending // a payout that waits takes the other payout's id when it is sent
+		waits := t.Status == pix.StatusQueued || t.Status == pix.StatusPending // a payout that waits takes the other payout's id when it is sent
 		if first == p || (!t.Status.InFlight() || waits) && !(open && made.at+clocksDiffer < expiryOf(t.EndToEnd)) {
 			continue
 		}
@@ -162,7 +163,7 @@ func (c *chronicle) keepsID(l *life, p *chronicled, made written) {
 // unknownDuplicate reports whether a payout was rejected as a duplicate of a payment that the
 // engine does not know.
 func unknownDuplicate(t *ledger.Transaction) bool {
-	return t.Status == ledger.StatusRejected && t.ReasonCode == ledger.ReasonDuplicate && t.Payout.DuplicateOf == nil
+	return t.Status == pix.StatusRejected && t.ReasonCode == ledger.ReasonDuplicate && t.Payout.DuplicateOf == nil
 }
 
 // young checks that no derived end-to-end id is sent which the scheme may already refuse for
@@ -181,7 +182,7 @@ func (c *chronicle) young(l *life, r *ledger.Record, made written) {
 func (c *chronicle) hold(l *life, head *ledger.Account, r *ledger.Record) {
 	t := r.Tx
 	request := ledger.RequestPayout{
-		Amount: t.Amount, Key: ledger.Key{Type: t.Payout.Key.Type, Value: t.Payout.Key.Value}, GivenDocument: t.Payout.GivenDocument, RecipientISPB: t.Payout.RecipientISPB,
+		Amount: t.Amount, Key: pix.Key{Type: t.Payout.Key.Type, Value: t.Payout.Key.Value}, GivenDocument: t.Payout.GivenDocument, RecipientISPB: t.Payout.RecipientISPB,
 	}
 	v := verdictOn(head, &request)
 	if v.refusal != ledger.RefuseNothing {
@@ -193,7 +194,7 @@ func (c *chronicle) hold(l *life, head *ledger.Account, r *ledger.Record) {
 // waitsFirst checks that a held payout becomes pending if and only if it needs an operator's
 // approval.
 func (c *chronicle) waitsFirst(l *life, r *ledger.Record, before *ledger.Transaction) {
-	if before == nil || before.Status != ledger.StatusHeld {
+	if before == nil || before.Status != pix.StatusHeld {
 		return
 	}
 	if pending := r.Kind == ledger.PayoutPending; pending != c.waiting[r.Tx.ID] {
@@ -226,7 +227,7 @@ func (c *chronicle) repeats(l *life, r *ledger.Record, made written) {
 // which the scheme has answered.
 func (c *chronicle) doubt(l *life, r *ledger.Record, old *ledger.Transaction) {
 	t := r.Tx
-	if t.Transfer.Doubt && (t.Status != ledger.StatusAccepted || r.Kind == ledger.PayoutSent && old.Status == ledger.StatusAccepted) {
+	if t.Transfer.Doubt && (t.Status != pix.StatusAccepted || r.Kind == ledger.PayoutSent && old.Status == pix.StatusAccepted) {
 		l.fail("record %d of %v (%v): %v is %v, and in doubt", r.Seq, r.Account, r.Kind, t.ID, t.Status)
 	}
 }
@@ -238,10 +239,10 @@ func (c *chronicle) rightlyFailed(l *life, r *ledger.Record, old *ledger.Transac
 	switch code := r.Tx.ReasonCode; {
 	case old.Transfer.Doubt && (byDirectory(code) || limits(code)):
 		l.fail("record %d of %v: %v may have been sent, and fails with %s", r.Seq, r.Account, r.Tx.ID, code)
-	case old.Status == ledger.StatusQueued && (code == ledger.RefuseLookupFailed.String() || limits(code)):
+	case old.Status == pix.StatusQueued && (code == ledger.RefuseLookupFailed.String() || limits(code)):
 		l.fail("record %d of %v: %v is queued, and fails with %s", r.Seq, r.Account, r.Tx.ID, code)
-	case code == ledger.ReasonQueueTimeout && old.Status != ledger.StatusQueued, code == ledger.ReasonVoided && old.Status != ledger.StatusAccepted,
-		(code == ledger.ReasonExpired || code == ledger.ReasonDeclined) && old.Status != ledger.StatusPending:
+	case code == ledger.ReasonQueueTimeout && old.Status != pix.StatusQueued, code == ledger.ReasonVoided && old.Status != pix.StatusAccepted,
+		(code == ledger.ReasonExpired || code == ledger.ReasonDeclined) && old.Status != pix.StatusPending:
 		l.fail("record %d of %v: %v was %v, and fails with %s", r.Seq, r.Account, r.Tx.ID, old.Status, code)
 	case code == ledger.ReasonQueueTimeout:
 		c.tried(l, r, old)
@@ -287,8 +288,8 @@ func (c *chronicle) charge(l *life, r *ledger.Record) {
 	case ledger.PaymentReceived:
 		paid := l.outside.paid[t.EndToEnd]
 		named := c.charges[paid.txid]
-		completes := named != nil && named.Account == r.Account && named.Tx.Status == ledger.StatusActive && named.Tx.Amount == paid.amount
-		if completes != (t.Kind == ledger.TxCharge) || completes && t.ID != named.Tx.ID || t.Amount != paid.amount || r.Account != paid.account {
+		completes := named != nil && named.Account == r.Account && named.Tx.Status == pix.StatusActive && named.Tx.Amount == paid.amount
+		if completes != (t.Kind == pix.TxCharge) || completes && t.ID != named.Tx.ID || t.Amount != paid.amount || r.Account != paid.account {
 			l.fail("record %d of %v: %d paid to %v for %q is booked as %+v", r.Seq, r.Account, paid.amount, paid.account, paid.txid, *t)
 		}
 		if completes {
@@ -304,13 +305,13 @@ func (c *chronicle) charge(l *life, r *ledger.Record) {
 // account which has had the same end-to-end id.
 func (c *chronicle) holders(l *life) {
 	for id, p := range c.payouts {
-		if p.tx.Status != ledger.StatusRejected || p.tx.ReasonCode != ledger.ReasonDuplicate {
+		if p.tx.Status != pix.StatusRejected || p.tx.ReasonCode != ledger.ReasonDuplicate {
 			continue
 		}
 		l.count("meeting: a duplicate")
 		if of := p.tx.Payout.DuplicateOf; of != nil {
 			other := c.payouts[*of]
-			if other == nil || *of == id || other.account != p.account || !other.had[p.tx.EndToEnd] || other.tx.Status == ledger.StatusRefused && !p.ofHeld {
+			if other == nil || *of == id || other.account != p.account || !other.had[p.tx.EndToEnd] || other.tx.Status == pix.StatusRefused && !p.ofHeld {
 				l.fail("%v is a duplicate of %v, under %s", id, of, p.tx.EndToEnd)
 			}
 		}
@@ -326,9 +327,9 @@ func (c *chronicle) duplicate(l *life, p *chronicled) {
 	rank := func(q *chronicled) int {
 		switch {
 		case q == p || q.account != p.account || q.tx.EndToEnd != p.tx.EndToEnd:
-		case q.tx.Status == ledger.StatusSettled:
+		case q.tx.Status == pix.StatusSettled:
 			return 2
-		case q.tx.Status != ledger.StatusHeld && q.tx.Status != ledger.StatusSending: // the child of q has reported to the account
+		case q.tx.Status != pix.StatusHeld && q.tx.Status != pix.StatusSending: // the child of q has reported to the account
 			return 1
 		}
 		return 0
@@ -336,10 +337,10 @@ func (c *chronicle) duplicate(l *life, p *chronicled) {
 	named := 0
 	if of := p.tx.Payout.DuplicateOf; of != nil && c.payouts[*of] != nil {
 		named = rank(c.payouts[*of])
-		p.ofHeld = c.payouts[*of].tx.Status == ledger.StatusHeld // a held payout may never reach the scheme
+		p.ofHeld = c.payouts[*of].tx.Status == pix.StatusHeld // a held payout may never reach the scheme
 	}
 	for _, other := range c.under[p.tx.EndToEnd] {
-		has := other.tx.Status == ledger.StatusSettled || other.tx.Status == ledger.StatusAccepted && !other.tx.Transfer.Doubt
+		has := other.tx.Status == pix.StatusSettled || other.tx.Status == pix.StatusAccepted && !other.tx.Transfer.Doubt
 		if has && rank(other) > named {
 			l.fail("%v is a duplicate of %v, and %v is %v under %s", p.tx.ID, p.tx.Payout.DuplicateOf, other.tx.ID, other.tx.Status, p.tx.EndToEnd)
 		}

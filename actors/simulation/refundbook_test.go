@@ -4,7 +4,9 @@ import (
 	"errors"
 	"slices"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
 )
@@ -12,21 +14,21 @@ import (
 // refundBook is what the records say about refunds and special-return cases. It derives every
 // sum by itself from single refunds and cases.
 type refundBook struct {
-	received   map[ledger.TxID]*ledger.Record          // the record of each received payment
-	newest     map[ledger.TxID]*ledger.Transaction     // each refund, as in its newest record
-	account    map[ledger.TxID]ledger.AccountID        // each refund's account
-	ids        map[string]ledger.TxID                  // each refund by its D id
-	cases      map[ledger.CaseID]*ledger.Record        // the newest record about each case
-	opened     map[ledger.CaseID]written               // state of the simulation at each case's opening
-	reports    map[string]ledger.CaseID                // each case by the report that opened it
-	late       map[ledger.TxID]bool                    // payments of which a failed refund has settled
-	reduced    map[ledger.TxID]bool                    // payments of which cases hold less because such a refund is about to be debited
-	failed     map[ledger.AccountID]failedRefund       // each account's newest refund that failed and counts towards a case
-	counting   map[ledger.AccountID][]ledger.CaseShare // what of stopped cases' holds becomes part of the account's next refund
-	unrefunded map[ledger.TxID]int                     // how often cases of a payment have released what was not refunded
-	found      map[ledger.TxID]bool                    // refunds that a restored journal lacked
-	claims     map[ledger.AccountID]map[[16]byte][]ledger.Millis
-	passed     map[ledger.CaseID]bool // decided cases that left a free part of their payment, as the time for returns was over
+	received   map[pix.TxID]*ledger.Record          // the record of each received payment
+	newest     map[pix.TxID]*ledger.Transaction     // each refund, as in its newest record
+	account    map[pix.TxID]pix.AccountID           // each refund's account
+	ids        map[string]pix.TxID                  // each refund by its D id
+	cases      map[pix.CaseID]*ledger.Record        // the newest record about each case
+	opened     map[pix.CaseID]written               // state of the simulation at each case's opening
+	reports    map[string]pix.CaseID                // each case by the report that opened it
+	late       map[pix.TxID]bool                    // payments of which a failed refund has settled
+	reduced    map[pix.TxID]bool                    // payments of which cases hold less because such a refund is about to be debited
+	failed     map[pix.AccountID]failedRefund       // each account's newest refund that failed and counts towards a case
+	counting   map[pix.AccountID][]ledger.CaseShare // what of stopped cases' holds becomes part of the account's next refund
+	unrefunded map[pix.TxID]int                     // how often cases of a payment have released what was not refunded
+	found      map[pix.TxID]bool                    // refunds that a restored journal lacked
+	claims     map[pix.AccountID]map[[16]byte][]pix.Millis
+	passed     map[pix.CaseID]bool // decided cases that left a free part of their payment, as the time for returns was over
 }
 
 // failedRefund is a refund for a case that failed. inDoubt: the engine knew that the scheme may
@@ -39,30 +41,30 @@ type failedRefund struct {
 
 func newRefundBook() *refundBook {
 	return &refundBook{
-		map[ledger.TxID]*ledger.Record{},
-		map[ledger.TxID]*ledger.Transaction{},
-		map[ledger.TxID]ledger.AccountID{},
-		map[string]ledger.TxID{},
-		map[ledger.CaseID]*ledger.Record{},
-		map[ledger.CaseID]written{},
-		map[string]ledger.CaseID{},
-		map[ledger.TxID]bool{},
-		map[ledger.TxID]bool{},
-		map[ledger.AccountID]failedRefund{},
-		map[ledger.AccountID][]ledger.CaseShare{},
-		map[ledger.TxID]int{},
-		map[ledger.TxID]bool{},
-		map[ledger.AccountID]map[[16]byte][]ledger.Millis{},
-		map[ledger.CaseID]bool{},
+		map[pix.TxID]*ledger.Record{},
+		map[pix.TxID]*ledger.Transaction{},
+		map[pix.TxID]pix.AccountID{},
+		map[string]pix.TxID{},
+		map[pix.CaseID]*ledger.Record{},
+		map[pix.CaseID]written{},
+		map[string]pix.CaseID{},
+		map[pix.TxID]bool{},
+		map[pix.TxID]bool{},
+		map[pix.AccountID]failedRefund{},
+		map[pix.AccountID][]ledger.CaseShare{},
+		map[pix.TxID]int{},
+		map[pix.TxID]bool{},
+		map[pix.AccountID]map[[16]byte][]pix.Millis{},
+		map[pix.CaseID]bool{},
 	}
 }
 
 // sums derives the refund sums of a payment.
-func (b *refundBook) sums(original ledger.TxID) (settled, inFlight, held ledger.Amount) {
+func (b *refundBook) sums(original pix.TxID) (settled, inFlight, held pix.Amount) {
 	for _, t := range b.newest {
 		switch {
 		case t.Refund.Original != original:
-		case t.Status == ledger.StatusSettled:
+		case t.Status == pix.StatusSettled:
 			settled += t.Amount
 		case t.Status.InFlight():
 			inFlight += t.Amount
@@ -77,13 +79,13 @@ func (b *refundBook) sums(original ledger.TxID) (settled, inFlight, held ledger.
 }
 
 // left derives what is left of a payment for refunds and cases.
-func (b *refundBook) left(original ledger.TxID) ledger.Amount {
+func (b *refundBook) left(original pix.TxID) pix.Amount {
 	settled, inFlight, held := b.sums(original)
 	return b.received[original].Tx.Amount - settled - inFlight - held
 }
 
 // summed checks the refund sums in a record.
-func (b *refundBook) summed(l *life, r *ledger.Record, original ledger.TxID) {
+func (b *refundBook) summed(l *life, r *ledger.Record, original pix.TxID) {
 	settled, inFlight, held := b.sums(original)
 	s := r.Sums
 	switch {
@@ -135,7 +137,7 @@ func (b *refundBook) refund(l *life, r *ledger.Record, before *ledger.Account) {
 			l.fail("record %d of %v: cases hold too little of %v after %v was debited", r.Seq, r.Account, t.Refund.Original, t.ID)
 		}
 	}
-	if settled, _, _ := b.sums(t.Refund.Original); t.Status == ledger.StatusSettled && r.Kind != ledger.RefundSent && t.Refund.Refunded != settled {
+	if settled, _, _ := b.sums(t.Refund.Original); t.Status == pix.StatusSettled && r.Kind != ledger.RefundSent && t.Refund.Refunded != settled {
 		l.fail("%v says that %d were refunded, and it is %d", t.ID, t.Refund.Refunded, settled)
 	}
 }
@@ -183,7 +185,7 @@ func (b *refundBook) finds(l *life, r *ledger.Record) {
 	known := slices.ContainsFunc(l.returnsOf(r.Account, t.Refund.OriginalEndToEnd), func(o ledger.Returned) bool {
 		return !o.Open && o.ID == t.ID && o.ReturnID == t.EndToEnd && o.Amount == t.Amount && o.Reason == t.Refund.Code
 	})
-	if !known || l.gap == nil || l.gap.made[t.ID] != r.Account || b.newest[t.ID] != nil || b.ids[t.EndToEnd] != (ledger.TxID{}) {
+	if !known || l.gap == nil || l.gap.made[t.ID] != r.Account || b.newest[t.ID] != nil || b.ids[t.EndToEnd] != (pix.TxID{}) {
 		l.fail("record %d of %v books %+v, which the scheme does not have, or which was there before", r.Seq, r.Account, t)
 	}
 	b.ids[t.EndToEnd] = t.ID
@@ -218,7 +220,7 @@ func (b *refundBook) held(l *life, r *ledger.Record, before *ledger.Account) {
 	if shares := b.counting[r.Account]; !slices.Equal(shares, t.Refund.Counts) {
 		l.fail("%v counts %v, and %v left the holds of cases", t.ID, t.Refund.Counts, shares)
 	}
-	counted := ledger.Amount(0)
+	counted := pix.Amount(0)
 	for _, share := range t.Refund.Counts {
 		counted += share.Amount
 		l.count("meeting: a merchant's refund counts towards a case")
@@ -233,7 +235,7 @@ func (b *refundBook) held(l *life, r *ledger.Record, before *ledger.Account) {
 		}
 		durable = d.Totals
 	}
-	free := func(t *ledger.Totals) ledger.Amount { return t.Balance - t.Held - t.MEDHeld }
+	free := func(t *ledger.Totals) pix.Amount { return t.Balance - t.Held - t.MEDHeld }
 	if now := free(&before.Totals); t.Amount > now || t.Amount > free(&durable)+counted {
 		l.fail("%v holds %d, of %d, of which %d are durable", t.ID, t.Amount, now, free(&durable))
 	}
@@ -246,7 +248,7 @@ func (b *refundBook) held(l *life, r *ledger.Record, before *ledger.Account) {
 func (b *refundBook) once(l *life, r *ledger.Record, c *ledger.Claim, made written) {
 	of := b.claims[r.Account]
 	if of == nil {
-		of = map[[16]byte][]ledger.Millis{}
+		of = map[[16]byte][]pix.Millis{}
 		b.claims[r.Account] = of
 	}
 	for _, at := range of[c.Scope] {
@@ -263,12 +265,12 @@ func (b *refundBook) judge(l *life) {
 		l.fail("cases hold less of %v, of which no failed refund has settled", b.reduced)
 	}
 	for id, r := range b.cases {
-		refunded, open, late := ledger.Amount(0), ledger.Amount(0), ledger.Amount(0)
+		refunded, open, late := pix.Amount(0), pix.Amount(0), pix.Amount(0)
 		for _, t := range b.newest {
 			for _, share := range t.Shares() {
 				switch {
 				case share.Case != id:
-				case t.Status == ledger.StatusSettled:
+				case t.Status == pix.StatusSettled:
 					if refunded += share.Amount; t.Transfer.LateAt != 0 {
 						late += share.Amount
 					}
@@ -287,7 +289,7 @@ func (b *refundBook) judge(l *life) {
 }
 
 // undecided is what undecided cases of an account hold.
-func (c *chronicle) undecided(id ledger.AccountID) (held ledger.Amount) {
+func (c *chronicle) undecided(id pix.AccountID) (held pix.Amount) {
 	for _, r := range c.refunds.cases {
 		if r.Account == id && !r.Case.Status.Decided() {
 			held += r.Case.Held
@@ -305,7 +307,7 @@ func (l *life) refundedHere(m sim.Movement) {
 	l.settledHere(m)
 	l.returnedOnce(m)
 	all, _, _ := l.outside.sim.Movements(ctx, 0, "", 1_000_000)
-	returned := ledger.Amount(0)
+	returned := pix.Amount(0)
 	for _, other := range all {
 		if other.Kind == sim.MovedRefund && other.EndToEnd == m.EndToEnd && !l.gap.lacks(l, &other) {
 			returned += other.Amount
@@ -334,7 +336,7 @@ func (l *life) returnedOnce(m sim.Movement) {
 		}
 	}
 	all, _, _ := l.outside.sim.Movements(ctx, 0, "", 1_000_000)
-	returned := ledger.Amount(0)
+	returned := pix.Amount(0)
 	for _, other := range all {
 		if other.Kind == sim.MovedRefund && other.EndToEnd == m.EndToEnd {
 			returned += other.Amount
@@ -346,7 +348,7 @@ func (l *life) returnedOnce(m sim.Movement) {
 }
 
 // refundedThere checks that a refund which ended here ended in the same way at the scheme.
-func (l *life) refundedThere(id ledger.TxID) {
+func (l *life) refundedThere(id pix.TxID) {
 	t, err := l.shown(id)
 	if err != nil || t == nil || t.Status.InFlight() || l.gap.settledLate(id, t.Status) {
 		return
@@ -355,8 +357,8 @@ func (l *life) refundedThere(id ledger.TxID) {
 	switch {
 	case err != nil:
 		l.fail("%v: %v", id, err)
-	case t.Status == ledger.StatusSettled && s.Progress != scheme.Settled, fromScheme(t.ReasonCode) && (s.Progress != scheme.Rejected || s.Reason != t.ReasonCode),
-		t.Status == ledger.StatusFailed && s.Progress == scheme.Settled:
+	case t.Status == pix.StatusSettled && s.Progress != scheme.Settled, fromScheme(t.ReasonCode) && (s.Progress != scheme.Rejected || s.Reason != t.ReasonCode),
+		t.Status == pix.StatusFailed && s.Progress == scheme.Settled:
 		l.fail("%v is %v with %q here, at the scheme %+v", id, t.Status, t.ReasonCode, s)
 	}
 }
@@ -364,19 +366,19 @@ func (l *life) refundedThere(id ledger.TxID) {
 var errNoCase = errors.New("no such case")
 
 // caseNow returns a case as in the journal's newest record about it.
-func (l *life) caseNow(id ledger.CaseID) (*ledger.Record, error) {
-	b, ok, err := l.journal.Get(ledger.CaseIDKey(id))
+func (l *life) caseNow(id pix.CaseID) (*ledger.Record, error) {
+	b, ok, err := l.journal.Get(layout.CaseIDKey(id))
 	if err != nil || !ok {
 		return nil, errors.Join(err, errNoCase)
 	}
-	at, err := ledger.DecodeCaseIDRow(b)
+	at, err := layout.DecodeCaseIDRow(b)
 	if err != nil {
 		return nil, err
 	}
-	if b, ok, err = l.journal.Get(ledger.CaseKey(at.Account, at.Ordinal)); err != nil || !ok {
+	if b, ok, err = l.journal.Get(layout.CaseKey(at.Account, at.Ordinal)); err != nil || !ok {
 		return nil, errors.Join(err, errNoCase)
 	}
-	row, err := ledger.DecodeCaseRow(b)
+	row, err := layout.DecodeCaseRow(b)
 	if err != nil {
 		return nil, err
 	}

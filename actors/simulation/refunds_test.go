@@ -3,7 +3,9 @@ package simulation
 import (
 	"fmt"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
 )
@@ -13,9 +15,9 @@ import (
 
 // report is a payer's report of a payment, as the scheme has it.
 type report struct {
-	account   ledger.AccountID
+	account   pix.AccountID
 	endToEnd  string
-	amount    ledger.Amount
+	amount    pix.Amount
 	withdrawn bool
 }
 
@@ -62,7 +64,7 @@ func (l *life) refund() {
 	}
 	c := ledger.RequestRefund{
 		Original: l.nameOf(endToEnd, id), Reason: ledger.DefaultReturnCode, Description: ledger.DefaultRefundDescription,
-		Amount: ledger.Amount([...]int{0, 1_000, 2_000, 3_000}[l.rng.IntN(4)]),
+		Amount: pix.Amount([...]int{0, 1_000, 2_000, 3_000}[l.rng.IntN(4)]),
 	}
 	if l.odds(6) {
 		c.Reason = "ZZ99" // the scheme knows no such code
@@ -70,7 +72,7 @@ func (l *life) refund() {
 	l.askRefund(id, c)
 }
 
-func (l *life) askRefund(id ledger.AccountID, c ledger.RequestRefund) {
+func (l *life) askRefund(id pix.AccountID, c ledger.RequestRefund) {
 	key := ""
 	if l.odds(2) {
 		l.numbers++
@@ -85,7 +87,7 @@ func (l *life) askRefund(id ledger.AccountID, c ledger.RequestRefund) {
 
 // nameOf returns one of the names of a payment that an account received: its end-to-end id,
 // its id, or its transaction_id.
-func (l *life) nameOf(endToEnd string, id ledger.AccountID) string {
+func (l *life) nameOf(endToEnd string, id pix.AccountID) string {
 	t := l.receivedAs(endToEnd, id)
 	if t == nil {
 		return endToEnd
@@ -95,12 +97,12 @@ func (l *life) nameOf(endToEnd string, id ledger.AccountID) string {
 
 // receivedAs returns the transaction of a payment that an account received; nil where the
 // account has not received it yet.
-func (l *life) receivedAs(endToEnd string, id ledger.AccountID) *ledger.Transaction {
-	b, ok, err := l.journal.Get(ledger.ReceivedKey(endToEnd, id))
+func (l *life) receivedAs(endToEnd string, id pix.AccountID) *ledger.Transaction {
+	b, ok, err := l.journal.Get(layout.ReceivedKey(endToEnd, id))
 	if err != nil || !ok {
 		return nil
 	}
-	row, err := ledger.DecodeReceivedRow(endToEnd, b)
+	row, err := layout.DecodeReceivedRow(endToEnd, b)
 	if err != nil {
 		return nil
 	}
@@ -123,16 +125,16 @@ func (l *life) exactRefund() {
 	if t == nil || a.Broken() != nil || l.unsettled[paid.account] || l.journal.Err() != nil {
 		return
 	}
-	sums := ledger.RefundSums{Amount: t.Amount}
-	if b, ok, err := l.journal.Get(ledger.RefundSumsKey(paid.account, t.ID)); err == nil && ok {
-		sums, _ = ledger.DecodeRefundSums(t.ID, b)
+	sums := layout.RefundSums{Amount: t.Amount}
+	if b, ok, err := l.journal.Get(layout.RefundSumsKey(paid.account, t.ID)); err == nil && ok {
+		sums, _ = layout.DecodeRefundSums(t.ID, b)
 	}
 	counts, waits := l.stopped(paid.account, t.ID)
 	if waits {
 		return
 	}
 	left := sums.Amount - sums.Settled - sums.InFlight - sums.Held + counts
-	more := ledger.Amount(l.rng.IntN(2))
+	more := pix.Amount(l.rng.IntN(2))
 	totals := a.Head().Totals
 	available := totals.Balance - totals.Held - totals.MEDHeld + counts
 	if left+more <= 0 {
@@ -154,10 +156,10 @@ func (l *life) exactRefund() {
 // stopped is what cases hold of a payment whose refunds have failed for good: the merchant may
 // refund it. waits: for one of them it may have to wait, because a failed refund may still settle or
 // an operator has to let the case go on.
-func (l *life) stopped(a ledger.AccountID, original ledger.TxID) (held ledger.Amount, waits bool) {
-	lo, hi := ledger.CasesOf(a)
+func (l *life) stopped(a pix.AccountID, original pix.TxID) (held pix.Amount, waits bool) {
+	lo, hi := layout.CasesOf(a)
 	_ = l.journal.Scan(lo, hi, func(_, v []byte) (bool, error) {
-		at, err := ledger.DecodeCaseRow(v)
+		at, err := layout.DecodeCaseRow(v)
 		if err != nil {
 			return false, err
 		}
@@ -183,7 +185,7 @@ func (l *life) refundHeard(r *request, c *ledger.RequestRefund, a *ledger.Answer
 		}
 	}
 	if t := a.Tx; t != nil && a.Refusal == nil && !a.Replay && !r.other &&
-		(t.Kind != ledger.TxRefund || c.Amount != 0 && t.Amount != c.Amount || t.Refund.Code != c.Reason || t.Refund.Case != nil) {
+		(t.Kind != pix.TxRefund || c.Amount != 0 && t.Amount != c.Amount || t.Refund.Code != c.Reason || t.Refund.Case != nil) {
 		l.fail("%v asks for %+v, and hears of %+v", r.account, *c, *t)
 	}
 }
@@ -194,12 +196,12 @@ func (l *life) complain() {
 	if !ok || !l.odds(2) {
 		return
 	}
-	amount := [...]ledger.Amount{paid.amount, 1_000, 4_000}[l.rng.IntN(3)]
+	amount := [...]pix.Amount{paid.amount, 1_000, 4_000}[l.rng.IntN(3)]
 	l.complains(endToEnd, min(amount, paid.amount))
 }
 
 // complains has the payer report an amount of a payment.
-func (l *life) complains(endToEnd string, amount ledger.Amount) {
+func (l *life) complains(endToEnd string, amount pix.Amount) {
 	paid := l.outside.paid[endToEnd]
 	id, err := l.outside.sim.Report(ctx, sim.Report{EndToEnd: endToEnd, Amount: amount, Situation: "SCAM"})
 	if err != nil {
@@ -233,14 +235,14 @@ func (l *life) withdrawThis(id string) {
 }
 
 // someCase returns a case that is in the journal; false where there is none.
-func (l *life) someCase() (id ledger.CaseID, a ledger.AccountID, ok bool) {
-	var ids []ledger.CaseID
-	var accounts []ledger.AccountID
-	lo, hi := ledger.AllCases()
+func (l *life) someCase() (id pix.CaseID, a pix.AccountID, ok bool) {
+	var ids []pix.CaseID
+	var accounts []pix.AccountID
+	lo, hi := layout.AllCases()
 	_ = l.journal.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		row, err := ledger.DecodeCaseIDRow(v)
+		row, err := layout.DecodeCaseIDRow(v)
 		if err == nil && !l.flipped[row.Account] {
-			ids, accounts = append(ids, ledger.CaseID(k[1:])), append(accounts, row.Account)
+			ids, accounts = append(ids, pix.CaseID(k[1:])), append(accounts, row.Account)
 		}
 		return true, nil
 	})
@@ -265,19 +267,19 @@ func (l *life) defend() {
 		key = fmt.Sprintf("d%d", l.numbers)
 	}
 	l.ask(&request{account: a, key: key, inTime: l.mayDefend(id, a), make: func() ledger.Command {
-		return ledger.DefendCase{ID: id, Justification: "delivered", Result: ledger.Disagreed, Claim: l.claim(key)}
+		return ledger.DefendCase{ID: id, Justification: "delivered", Result: pix.Disagreed, Claim: l.claim(key)}
 	}})
 }
 
 // mayDefend lets the journal finish its work and reports whether a case can certainly be
 // defended now: it is open, and engine time is doubted or before the deadline.
-func (l *life) mayDefend(id ledger.CaseID, a ledger.AccountID) bool {
+func (l *life) mayDefend(id pix.CaseID, a pix.AccountID) bool {
 	if l.clock < l.stalled || l.failing > 0 || l.unsettled[a] || l.account(a).Broken() != nil {
 		return false
 	}
 	l.settle()
 	r, err := l.caseNow(id)
-	if err != nil || l.journal.Err() != nil || r.Case.Status != ledger.CaseOpen {
+	if err != nil || l.journal.Err() != nil || r.Case.Status != pix.CaseOpen {
 		return false
 	}
 	now := l.time.Read()
@@ -296,9 +298,9 @@ func (l *life) analyse() {
 	if !ok {
 		return
 	}
-	result := ledger.Agreed
+	result := pix.Agreed
 	if l.odds(3) {
-		result = ledger.Disagreed
+		result = pix.Disagreed
 	}
 	l.ask(&request{account: a, make: func() ledger.Command { return ledger.CloseCase{ID: id, Result: result, Details: analyst} }})
 }
@@ -327,7 +329,7 @@ func (l *life) resumeCase() {
 }
 
 // resume lets the engine go on with a case, as the operator API does: it asks the scheme first.
-func (l *life) resume(id ledger.CaseID, a ledger.AccountID) {
+func (l *life) resume(id pix.CaseID, a pix.AccountID) {
 	r, err := l.caseNow(id)
 	if err != nil || l.clock < l.outside.down {
 		return
@@ -338,12 +340,12 @@ func (l *life) resume(id ledger.CaseID, a ledger.AccountID) {
 
 // resumeAll lets the engine go on with every case that waits since the restore.
 func (l *life) resumeAll() {
-	var names []ledger.CaseID
-	var accounts []ledger.AccountID
-	lo, hi := ledger.AllCases()
+	var names []pix.CaseID
+	var accounts []pix.AccountID
+	lo, hi := layout.AllCases()
 	_ = l.journal.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		row, err := ledger.DecodeCaseIDRow(v)
-		if r, missing := l.caseNow(ledger.CaseID(k[1:])); err == nil && missing == nil && r.Case.AwaitsOperator(&l.terms) && !l.flipped[row.Account] {
+		row, err := layout.DecodeCaseIDRow(v)
+		if r, missing := l.caseNow(pix.CaseID(k[1:])); err == nil && missing == nil && r.Case.AwaitsOperator(&l.terms) && !l.flipped[row.Account] {
 			names, accounts = append(names, r.Case.ID), append(accounts, row.Account)
 		}
 		return true, nil
@@ -356,7 +358,7 @@ func (l *life) resumeAll() {
 }
 
 // returnsOf returns what the scheme has of the returns of a payment.
-func (l *life) returnsOf(a ledger.AccountID, endToEnd string) []ledger.Returned {
+func (l *life) returnsOf(a pix.AccountID, endToEnd string) []ledger.Returned {
 	all, err := l.outside.sim.Returns(ctx, a, endToEnd)
 	if err != nil {
 		l.fail("returns of %s: %v", endToEnd, err)
@@ -379,7 +381,7 @@ func (l *life) caseHeard(r *request, c ledger.Command, a *ledger.Answer) {
 			l.fail("%v defends %v and hears of %+v", r.account, c.ID, *a.Case)
 		}
 	case ledger.CloseCase:
-		if a.Case.ID != c.ID || a.Case.Result != c.Result || a.Case.Status != ledger.CaseClosed {
+		if a.Case.ID != c.ID || a.Case.Result != c.Result || a.Case.Status != pix.CaseClosed {
 			l.fail("%v is closed with %v, and its answer is %+v", c.ID, c.Result, *a.Case)
 		}
 	}
@@ -390,7 +392,7 @@ func (l *life) caseHeard(r *request, c ledger.Command, a *ledger.Answer) {
 
 // caseAnswer is a case that an answer has shown.
 type caseAnswer struct {
-	account ledger.AccountID
+	account pix.AccountID
 	shown   ledger.Case
 }
 
@@ -398,7 +400,7 @@ type caseAnswer struct {
 // next one after that refused for good, while the lost one may still arrive.
 func (o *outside) refusesForNow(p scheme.Refund) error {
 	if o.tries == nil {
-		o.tries = map[ledger.TxID]int{}
+		o.tries = map[pix.TxID]int{}
 	}
 	o.tries[p.Tx]++
 	switch n := o.tries[p.Tx]; {

@@ -6,21 +6,21 @@ import (
 	"net/netip"
 	"slices"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 )
 
 // entries are the changes that the registry has confirmed. A change that a crash interrupted
 // is not among them.
 type entries struct {
-	pixKeys map[string]ledger.AccountID
+	pixKeys map[string]pix.AccountID
 	apiKeys map[string]registry.APIKey
-	turned  map[ledger.AccountID]bool   // whether each account is active
-	own     map[string]ledger.AccountID // end-to-end ids that accounts have chosen, with the account that chose each id
+	turned  map[pix.AccountID]bool   // whether each account is active
+	own     map[string]pix.AccountID // end-to-end ids that accounts have chosen, with the account that chose each id
 }
 
 func newEntries() entries {
-	return entries{map[string]ledger.AccountID{}, map[string]registry.APIKey{}, map[ledger.AccountID]bool{}, map[string]ledger.AccountID{}}
+	return entries{map[string]pix.AccountID{}, map[string]registry.APIKey{}, map[pix.AccountID]bool{}, map[string]pix.AccountID{}}
 }
 
 // administer makes one random change to the registry.
@@ -43,7 +43,7 @@ func (l *life) administer() {
 				continue
 			}
 			delete(l.apiKeys, name)
-			expires, active := l.now()+ledger.Millis(l.rng.IntN(2))*day, l.odds(2)
+			expires, active := l.now()+pix.Millis(l.rng.IntN(2))*day, l.odds(2)
 			addresses := l.drawAddresses()
 			k, err := l.registry.ChangeAPIKey(name, func(k *registry.APIKey) {
 				k.Whitelist = addresses
@@ -82,9 +82,9 @@ func (l *life) confirmed(name string, k *registry.APIKey, err error) {
 
 // reservePixKey reserves one of six PIX keys for an account: each key may belong to one
 // account only.
-func (l *life) reservePixKey(id ledger.AccountID) {
+func (l *life) reservePixKey(id pix.AccountID) {
 	key := l.someKeyName()
-	k, err := l.registry.ReservePixKey(id, ledger.Key{Type: ledger.KeyEmail, Value: key})
+	k, err := l.registry.ReservePixKey(id, pix.Key{Type: pix.KeyEmail, Value: key})
 	owner, known := l.pixKeys[key]
 	switch {
 	case known && owner != id:
@@ -100,14 +100,14 @@ func (l *life) reservePixKey(id ledger.AccountID) {
 		}
 		l.pixKeys[key] = id
 		if !l.keys.happen {
-			l.outside.register(ledger.Key{Type: ledger.KeyEmail, Value: key}, id)
+			l.outside.register(pix.Key{Type: pix.KeyEmail, Value: key}, id)
 		}
 	}
 }
 
 // ownID reserves an end-to-end id that an account has chosen. It returns false if the
 // registry refuses the id.
-func (l *life) ownID(id ledger.AccountID, own string) bool {
+func (l *life) ownID(id pix.AccountID, own string) bool {
 	mine, err := l.registry.ReserveEndToEnd(id, own)
 	if err != nil {
 		l.fail("%v claims %s: %v", id, own, err)
@@ -127,7 +127,7 @@ func (l *life) ownID(id ledger.AccountID, own string) bool {
 }
 
 // setActive makes an account active or inactive.
-func (l *life) setActive(id ledger.AccountID, active bool) {
+func (l *life) setActive(id pix.AccountID, active bool) {
 	delete(l.turned, id)
 	if err := l.registry.SetActive(id, active); err != nil {
 		l.fail("set active: %v", err)

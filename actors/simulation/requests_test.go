@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // The functions of this file derive the answers that an account must give. They follow the
@@ -18,8 +19,8 @@ type verdict struct {
 
 // feeOf computes a fee by its definition: a fixed part plus basis points of the amount,
 // rounded half up.
-func feeOf(f ledger.Fee, amount ledger.Amount) ledger.Amount {
-	bps := amount * ledger.Amount(f.BPS)
+func feeOf(f ledger.Fee, amount pix.Amount) pix.Amount {
+	bps := amount * pix.Amount(f.BPS)
 	whole, rest := bps/10_000, bps%10_000
 	if rest >= 5_000 {
 		whole++
@@ -44,14 +45,14 @@ func keepsFrom(s *ledger.Settings, document string) bool {
 }
 
 // ourKey is a PIX key that is registered at this institution.
-var ourKey = ledger.Key{Type: ledger.KeyEmail, Value: "own@pixd.example"}
+var ourKey = pix.Key{Type: pix.KeyEmail, Value: "own@pixd.example"}
 
 // verdictOn returns the verdict on a payout request: the refusal that comes first in the
 // contract's order, if any applies.
 func verdictOn(head *ledger.Account, c *ledger.RequestPayout) verdict {
 	s := &head.Settings
 	document := c.GivenDocument
-	if c.Key.Type == ledger.KeyCPF || c.Key.Type == ledger.KeyCNPJ {
+	if c.Key.Type == pix.KeyCPF || c.Key.Type == pix.KeyCNPJ {
 		document = c.Key.Value
 	}
 	switch available := head.Totals.Balance - head.Totals.Held - head.Totals.MEDHeld; {
@@ -112,7 +113,7 @@ func (l *life) rightly(r *request, c *ledger.RequestPayout, a *ledger.Answer) {
 			}
 		case refused != v.refusal && !r.joins:
 			l.fail("%v hears %q, and its request is to be answered %q", r.account, refused, v.refusal)
-		case refused == ledger.RefuseNothing && !r.joins && v.pending != (a.Tx.Payout.Decision != 0 || a.Tx.Status == ledger.StatusPending):
+		case refused == ledger.RefuseNothing && !r.joins && v.pending != (a.Tx.Payout.Decision != 0 || a.Tx.Status == pix.StatusPending):
 			l.fail("%v hears that %v is %v; it is to wait for an operator: %v", r.account, a.Tx.ID, a.Tx.Status, v.pending)
 		}
 	}
@@ -126,7 +127,7 @@ func (l *life) rightly(r *request, c *ledger.RequestPayout, a *ledger.Answer) {
 
 // asAsked reports whether a payout has the data of its request.
 func asAsked(t *ledger.Transaction, c *ledger.RequestPayout) bool {
-	return t.Kind == ledger.TxPayout && t.Amount == c.Amount && t.Payout.Key.Type == c.Key.Type && t.Payout.Key.Value == c.Key.Value &&
+	return t.Kind == pix.TxPayout && t.Amount == c.Amount && t.Payout.Key.Type == c.Key.Type && t.Payout.Key.Value == c.Key.Value &&
 		t.ExternalID == c.ExternalID && t.Description == c.Description && t.Payout.GivenDocument == c.GivenDocument &&
 		t.Payout.RecipientISPB == c.RecipientISPB && t.Payout.OwnEndToEnd == (c.EndToEnd != "")
 }
@@ -167,7 +168,7 @@ func claimsOf(c ledger.Command) []*ledger.Claim {
 
 // replay is an answer that was given again to a request with a body.
 type replay struct {
-	account  ledger.AccountID
+	account  pix.AccountID
 	answer   string
 	body     [16]byte
 	mismatch bool
@@ -199,7 +200,7 @@ func (c *chronicle) bodies(l *life) {
 
 // answerUnder identifies a kept answer.
 type answerUnder struct {
-	account ledger.AccountID
+	account pix.AccountID
 	answer  string
 }
 
@@ -215,20 +216,20 @@ func (l *life) nobodyWaits() {
 
 // someKey returns a random PIX key to pay to, from a small set, so that many payouts are
 // equal.
-func (l *life) someKey() ledger.Key {
+func (l *life) someKey() pix.Key {
 	switch l.rng.IntN(12) {
 	case 0:
-		return ledger.Key{Type: ledger.KeyCPF, Value: "12345678909"}
+		return pix.Key{Type: pix.KeyCPF, Value: "12345678909"}
 	case 1:
-		return ledger.Key{Type: ledger.KeyCNPJ, Value: knownCNPJ}
+		return pix.Key{Type: pix.KeyCNPJ, Value: knownCNPJ}
 	}
 	want := scripts[min(l.rng.IntN(len(scripts)), l.rng.IntN(len(scripts)))]
 	raw := want
 	if l.odds(4) {
 		raw = strings.ToUpper(want[:1]) + want[1:]
 	}
-	k, ok := ledger.ParseKey(ledger.KeyEmail, raw)
-	if !ok || k.Type != ledger.KeyEmail || k.Value != want {
+	k, ok := pix.ParseKey(pix.KeyEmail, raw)
+	if !ok || k.Type != pix.KeyEmail || k.Value != want {
 		l.fail("the key %s is taken for %+v", raw, k)
 	}
 	return k

@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"pixd/actors/history"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/restored"
 	"pixd/wal"
 )
@@ -46,7 +48,7 @@ func (l *life) restore(t *taken) {
 func (l *life) restoredLife(t *taken) *life {
 	f := &life{
 		seed: l.seed, tells: l.tells, rng: rand.New(rand.NewPCG(l.seed, 7)), journal: t.journal, clock: l.clock, skew: l.skew,
-		seen: map[string]int{}, written: maps.Clone(l.written), flipped: map[ledger.AccountID]bool{}, tries: map[ledger.TxID]int{},
+		seen: map[string]int{}, written: maps.Clone(l.written), flipped: map[pix.AccountID]bool{}, tries: map[pix.TxID]int{},
 		bounds: l.bounds, jumpy: true, dropped: l.dropped, drawn: l.drawn + 1<<32, people: t.people, hooks: t.hooks, copies: &copies{take: -1}, keys: newKeys(l.seed),
 	}
 	f.lives, f.time = l.lives, f.engineTime()
@@ -69,7 +71,7 @@ func (o *outside) copied(l *life, t *taken) *outside {
 		}
 	}
 	c.book.Store = prompt{o.book.Store.(prompt).Checkpoint()}
-	c.book.Now, c.book.Entropy = func() ledger.Millis { return l.clock }, l.entropy
+	c.book.Now, c.book.Entropy = func() pix.Millis { return l.clock }, l.entropy
 	c.open()
 	return c
 }
@@ -120,11 +122,11 @@ func (l *life) batchesAsTaken() {
 }
 
 // listsAsTaken compares an account's lists with what the records said when the copy was made.
-func (l *life) listsAsTaken(id ledger.AccountID) {
+func (l *life) listsAsTaken(id pix.AccountID) {
 	t := l.gap.taken
-	h, all := history.Over(&lists{l.journal, func() {}}), ledger.Page{Number: 1, Size: 1 << 20}
-	statement, err := h.Statement(id, ledger.Filter{}, all)
-	shown, more := h.Transactions(id, "", ledger.Filter{}, all)
+	h, all := history.Over(&lists{l.journal, func() {}}), layout.Page{Number: 1, Size: 1 << 20}
+	statement, err := h.Statement(id, layout.Filter{}, all)
+	shown, more := h.Transactions(id, "", layout.Filter{}, all)
 	if err := errors.Join(err, more); err != nil {
 		l.fail("lists of %v: %v", id, err)
 	}
@@ -132,8 +134,8 @@ func (l *life) listsAsTaken(id ledger.AccountID) {
 		name     string
 		has, had []*ledger.Transaction
 	}{
-		{"statement", statement, l.statement(t.listed[id], ledger.Filter{}, all)},
-		{"list", shown, l.transactions(t.listed[id], ledger.Filter{}, all)},
+		{"statement", statement, l.statement(t.listed[id], layout.Filter{}, all)},
+		{"list", shown, l.transactions(t.listed[id], layout.Filter{}, all)},
 	} {
 		if has, had := fmt.Sprint(recorded(c.has)), fmt.Sprint(recorded(c.had)); has != had {
 			l.fail("the %s of %v is %v, and was %v", c.name, id, has, had)
@@ -144,7 +146,7 @@ func (l *life) listsAsTaken(id ledger.AccountID) {
 
 // casesAsTaken compares an account's cases, and the number of its subscriptions, with what the
 // records said when the copy was made.
-func (l *life) casesAsTaken(id ledger.AccountID, h *history.History) {
+func (l *life) casesAsTaken(id pix.AccountID, h *history.History) {
 	t := l.gap.taken
 	cases, err := h.Cases(id, 0, 1, 1<<20)
 	subscriptions, _, more := h.AllSubscriptions(id, nil, 1<<20)
@@ -176,7 +178,7 @@ func recorded(all []*ledger.Transaction) (names []string) {
 // an operator accepts the gap.
 func (l *life) refusedUnaccepted() {
 	t := l.gap.taken
-	op, err := (&restored.Mark{Position: t.position, Newest: ledger.Millis(t.newest), Taken: t.at, Restored: l.clock}).Op()
+	op, err := (&restored.Mark{Position: t.position, Newest: pix.Millis(t.newest), Taken: t.at, Restored: l.clock}).Op()
 	if err != nil {
 		l.fail("mark: %v", err)
 	}

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // beginAgain starts the engine on the restored journal: the open deliveries are held, the named
@@ -42,13 +44,13 @@ func (l *life) beginAgain() {
 
 // hold checks that every delivery that waits is held, with the attempts that it had.
 func (l *life) hold() {
-	lo, hi := ledger.AllPending()
+	lo, hi := layout.AllPending()
 	err := l.journal.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		p, err := ledger.DecodePending(k, v)
+		p, err := layout.DecodePending(k, v)
 		if err != nil {
 			return false, err
 		}
-		if p.Due != ledger.Held {
+		if p.Due != layout.Held {
 			l.fail("event %d for subscription %v was open in the snapshot, and is due at %v", p.Sequence, p.Target, p.Due)
 		}
 		d := l.delivery(&p)
@@ -56,7 +58,7 @@ func (l *life) hold() {
 			l.count("restored: deliveries held that were attempted before")
 		}
 		l.count("restored: deliveries held")
-		d.now.due = ledger.Held
+		d.now.due = layout.Held
 		l.gap.held[deliveryName{p.Target, p.Sequence}] = d.made
 		return true, nil
 	})
@@ -68,7 +70,7 @@ func (l *life) hold() {
 // stillHeld checks that no attempt was made of what is held and was not put back in line.
 func (l *life) stillHeld() {
 	for name, made := range l.gap.held {
-		if d := l.hooks.known[name]; d.now.due == ledger.Held && d.made != made {
+		if d := l.hooks.known[name]; d.now.due == layout.Held && d.made != made {
 			l.fail("event %d for subscription %v is held, and %d attempts were made", name.sequence, name.Target, d.made-made)
 		}
 	}
@@ -78,7 +80,7 @@ func (l *life) stillHeld() {
 func (l *life) release() {
 	l.settle()
 	for _, name := range slices.Clone(l.hooks.names) {
-		if d := l.hooks.known[name]; d != nil && d.now.due == ledger.Held && !d.busy {
+		if d := l.hooks.known[name]; d != nil && d.now.due == layout.Held && !d.busy {
 			l.putBackThis(name)
 			l.count("restored: held deliveries put back in line")
 		}
@@ -110,15 +112,15 @@ func (l *life) goOn() {
 // of its end-to-end id: the restored engine, which has never seen an equal payout, derives the
 // same id then. The minute is at most a day ago: no clock is set more wrongly. It returns nil
 // where there is none.
-func (l *life) someOfTheGap() (*ledger.Transaction, ledger.Millis) {
+func (l *life) someOfTheGap() (*ledger.Transaction, pix.Millis) {
 	for _, r := range l.gap.payouts {
 		t := r.Tx
 		minute, err := time.Parse("200601021504", t.EndToEnd[9:21])
 		if _, there := l.gap.taken.last[r.Account]; err != nil || !there || l.gap.taken.prints[printOf(r)] || t.Payout.OwnEndToEnd || l.outside.down > l.clock {
 			continue
 		}
-		at := ledger.Millis(minute.UnixMilli())
-		derived := ledger.EndToEnd(ispb, at, printOf(r).Suffix(l.gap.taken.secret, 0))
+		at := pix.Millis(minute.UnixMilli())
+		derived := pix.EndToEnd(ispb, at, printOf(r).Suffix(l.gap.taken.secret, 0))
 		if _, sent := l.gap.sent[t.ID]; sent && t.EndToEnd == derived && at+50_000 > max(l.newest(), l.clock-day) {
 			return t, max(at+20_000, l.newest()+1)
 		}
@@ -131,12 +133,12 @@ func (l *life) someOfTheGap() (*ledger.Transaction, ledger.Millis) {
 func (l *life) repeatGap(t *ledger.Transaction) {
 	before, key := len(l.answers), t.Payout.Key
 	l.ask(&request{account: l.gap.made[t.ID], make: func() ledger.Command {
-		return ledger.RequestPayout{Amount: t.Amount, Key: ledger.Key{Type: key.Type, Value: key.Value}, GivenDocument: t.Payout.GivenDocument}
+		return ledger.RequestPayout{Amount: t.Amount, Key: pix.Key{Type: key.Type, Value: key.Value}, GivenDocument: t.Payout.GivenDocument}
 	}})
 	l.carryNewest()
 	l.hear()
 	for _, a := range l.answers[min(before, len(l.answers)):] {
-		if a.refused || a.tx.Kind != ledger.TxPayout {
+		if a.refused || a.tx.Kind != pix.TxPayout {
 			continue
 		}
 		l.count("restored: a payout of the gap repeated")

@@ -5,7 +5,9 @@ import (
 	"maps"
 	"strings"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/wal"
 	"pixd/wal/waltest"
@@ -49,10 +51,10 @@ func (l *life) derived(take func(*ledger.Record)) (*waltest.InMemory, error) {
 		if registry.Owns(stream) {
 			return true, l.claimsAgain(stream, seq, want)
 		}
-		if l.flipped[ledger.AccountID(stream)] {
+		if l.flipped[pix.AccountID(stream)] {
 			return true, nil
 		}
-		r, err := rows{l.journal}.Record(ledger.AccountID(stream), seq)
+		r, err := rows{l.journal}.Record(pix.AccountID(stream), seq)
 		if err != nil {
 			return false, err
 		}
@@ -74,7 +76,7 @@ func (l *life) derived(take func(*ledger.Record)) (*waltest.InMemory, error) {
 // sameRows compares the journal's rows with those of want.
 func (l *life) sameRows(want *waltest.InMemory) {
 	have := dump(l.journal)
-	first, kept := ledger.IdempotencyBefore(l.dropped)
+	first, kept := layout.IdempotencyBefore(l.dropped)
 	for k, v := range dump(want) {
 		if have[k] == nil && k >= string(first) && k < string(kept) {
 			continue // a claim that was dropped
@@ -92,7 +94,7 @@ func (l *life) sameRows(want *waltest.InMemory) {
 // claimsAgain writes to want the rows that one record of the registry makes.
 func (l *life) claimsAgain(stream wal.Stream, seq uint64, want *waltest.InMemory) error {
 	w, _, err := l.journal.Record(stream, seq)
-	r := registry.Record{Kind: registry.RecordKind(w.Kind), Seq: w.Seq, Time: ledger.Millis(w.Time)}
+	r := registry.Record{Kind: registry.RecordKind(w.Kind), Seq: w.Seq, Time: pix.Millis(w.Time)}
 	if err == nil {
 		err = r.Decode(w.Body)
 	}
@@ -118,7 +120,7 @@ func number(b []byte) (n uint64) {
 func dump(p *waltest.InMemory) map[string][]byte {
 	out := map[string][]byte{}
 	_ = p.Scan([]byte{'a'}, []byte{'z' + 1}, func(k, v []byte) (bool, error) {
-		if k[0] != 'h' && !ledger.IsPending(k) && !ledger.IsDelivery(k) {
+		if k[0] != 'h' && !layout.IsPending(k) && !layout.IsDelivery(k) {
 			out[string(k)] = v
 		}
 		return true, nil

@@ -3,7 +3,7 @@ package simulation
 import (
 	"pixd/actors/account"
 	"pixd/actors/due"
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -19,7 +19,7 @@ func (l *life) look() {
 	}
 	l.watch.looked(l)
 	for _, t := range tasks {
-		tx := ledger.TxID(t.ID)
+		tx := pix.TxID(t.ID)
 		l.say("due task %v %v, retry %v", t.Account, tx, t.Retry)
 		l.tasks[t]++
 		if t.Retry {
@@ -53,14 +53,14 @@ func (l *life) dropClaims() {
 // Done implements account.Tasks.
 func (l *life) Done(t due.Task, r due.Result) {
 	if l.tasks[t] == 0 {
-		l.fail("the due task of %v ended twice", ledger.TxID(t.ID))
+		l.fail("the due task of %v ended twice", pix.TxID(t.ID))
 		return
 	}
 	if l.tasks[t]--; l.tasks[t] == 0 {
 		delete(l.tasks, t)
 	}
 	l.watch.ends(t, r, l.now())
-	l.say("due task of %v ended: %+v", ledger.TxID(t.ID), r)
+	l.say("due task of %v ended: %+v", pix.TxID(t.ID), r)
 	l.due.Done(t, r, l.now())
 }
 

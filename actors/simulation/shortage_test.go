@@ -3,7 +3,9 @@ package simulation
 import (
 	"encoding/binary"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // shortOfMoney has payers report payments whose money the account has spent already: the cases
@@ -22,13 +24,13 @@ func (l *life) shortOfMoney() {
 	s.ApprovalThreshold, s.CashOutCeiling, s.BlockCNPJOut, s.CashOutFee, s.CashInFee = nil, 0, false, ledger.Fee{}, ledger.Fee{}
 	l.ask(&request{account: id, make: func() ledger.Command { return ledger.ChangeSettings{Settings: s} }})
 	l.settle()
-	spent := a.Head().Totals.Available() - ledger.Amount(l.rng.IntN(3))*4_000 - ledger.Amount(l.rng.IntN(2)*l.rng.IntN(100))
+	spent := a.Head().Totals.Available() - pix.Amount(l.rng.IntN(3))*4_000 - pix.Amount(l.rng.IntN(2)*l.rng.IntN(100))
 	key := [...]string{"settle-now@pix.test", "reject-ac03@pix.test", "eva@example.com"}[min(l.rng.IntN(3), l.rng.IntN(3))]
 	if a.Broken() != nil || spent <= 0 {
 		return
 	}
 	l.ask(&request{account: id, make: func() ledger.Command {
-		return ledger.RequestPayout{Amount: spent, Key: ledger.Key{Type: ledger.KeyEmail, Value: key}, GivenDocument: "12345678909"}
+		return ledger.RequestPayout{Amount: spent, Key: pix.Key{Type: pix.KeyEmail, Value: key}, GivenDocument: "12345678909"}
 	}})
 	l.carryNewest()
 	for i := from; i < len(o.received); i++ {
@@ -37,7 +39,7 @@ func (l *life) shortOfMoney() {
 	l.deliver()
 	l.decideAll(id)
 	for range 1 + l.rng.IntN(4) {
-		l.credit(id, ledger.Amount(1+l.rng.IntN(6))*2_000)
+		l.credit(id, pix.Amount(1+l.rng.IntN(6))*2_000)
 		l.settle()
 		if l.odds(2) {
 			l.deliver()
@@ -56,21 +58,21 @@ func (l *life) deliver() {
 
 // decideAll closes the account's undecided cases in random order, as agreed; half of the time
 // the last one as disagreed, so that its money is there for the others.
-func (l *life) decideAll(id ledger.AccountID) {
-	var ids []ledger.CaseID
-	lo, hi := ledger.AllCases()
+func (l *life) decideAll(id pix.AccountID) {
+	var ids []pix.CaseID
+	lo, hi := layout.AllCases()
 	_ = l.journal.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		row, err := ledger.DecodeCaseIDRow(v)
+		row, err := layout.DecodeCaseIDRow(v)
 		if err == nil && row.Account == id && !row.Status.Decided() {
-			ids = append(ids, ledger.CaseID(k[1:]))
+			ids = append(ids, pix.CaseID(k[1:]))
 		}
 		return true, nil
 	})
 	l.rng.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 	for i, k := range ids {
-		result := ledger.Agreed
+		result := pix.Agreed
 		if i == len(ids)-1 && l.odds(2) {
-			result = ledger.Disagreed
+			result = pix.Disagreed
 		}
 		l.ask(&request{account: id, make: func() ledger.Command { return ledger.CloseCase{ID: k, Result: result, Details: analyst} }})
 	}
@@ -93,14 +95,14 @@ func (l *life) reportedTwiceOver() {
 	}
 	endToEnd, reports := o.received[from], len(o.reported)
 	if l.odds(2) {
-		amount := ledger.Amount(1+l.rng.IntN(4)) * 10_000
+		amount := pix.Amount(1+l.rng.IntN(4)) * 10_000
 		l.ask(&request{account: id, make: func() ledger.Command {
 			return ledger.RequestRefund{Original: endToEnd, Amount: amount, Reason: "ZZ99"}
 		}})
 		l.carryNewest()
 	}
 	for range 2 + l.rng.IntN(2) {
-		l.complains(endToEnd, ledger.Amount(1+l.rng.IntN(4))*10_000)
+		l.complains(endToEnd, pix.Amount(1+l.rng.IntN(4))*10_000)
 		l.deliver()
 	}
 	l.clock += 6_000 // the scheme rejects the refund
@@ -120,16 +122,16 @@ func (l *life) reportedTwiceOver() {
 }
 
 // decideThis has the analyst close the case of a report.
-func (l *life) decideThis(a ledger.AccountID, infraction string) {
-	b, ok, err := l.journal.Get(ledger.InfractionKey(infraction, a))
+func (l *life) decideThis(a pix.AccountID, infraction string) {
+	b, ok, err := l.journal.Get(layout.InfractionKey(infraction, a))
 	if err != nil || !ok {
 		return
 	}
-	row, ok, err := l.journal.Get(ledger.CaseKey(a, binary.BigEndian.Uint64(b)))
+	row, ok, err := l.journal.Get(layout.CaseKey(a, binary.BigEndian.Uint64(b)))
 	if err != nil || !ok {
 		return
 	}
-	at, err := ledger.DecodeCaseRow(row)
+	at, err := layout.DecodeCaseRow(row)
 	if err != nil {
 		return
 	}
@@ -137,9 +139,9 @@ func (l *life) decideThis(a ledger.AccountID, infraction string) {
 	if err != nil || r.Case == nil {
 		return
 	}
-	result, id := ledger.Agreed, r.Case.ID
+	result, id := pix.Agreed, r.Case.ID
 	if l.odds(3) {
-		result = ledger.Disagreed
+		result = pix.Disagreed
 	}
 	l.ask(&request{account: a, make: func() ledger.Command { return ledger.CloseCase{ID: id, Result: result, Details: analyst} }})
 	l.settle()
@@ -173,7 +175,7 @@ func (l *life) failedInDoubt() {
 		}
 		l.settle()
 	}
-	if t, err := l.shown(p.Tx); err != nil || t == nil || t.Status != ledger.StatusFailed || len(o.lateRefunds) <= before || o.lateRefunds[before].Tx != p.Tx {
+	if t, err := l.shown(p.Tx); err != nil || t == nil || t.Status != pix.StatusFailed || len(o.lateRefunds) <= before || o.lateRefunds[before].Tx != p.Tx {
 		return
 	}
 	if !l.odds(4) { // the payer's report comes before it
@@ -199,7 +201,7 @@ func (l *life) caseUnderSlowClock() {
 	if !ok || !l.jumpy || l.mood.crash == 0 || l.flipped[paid.account] || l.clock < l.outside.down || l.account(paid.account).Broken() != nil {
 		return
 	}
-	l.skew = -ledger.Millis(1+l.rng.IntN(9)) * day
+	l.skew = -pix.Millis(1+l.rng.IntN(9)) * day
 	l.crash("restarted under a wrong clock")
 	l.complains(endToEnd, min(1_000, paid.amount))
 	l.deliver()

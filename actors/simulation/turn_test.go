@@ -3,6 +3,7 @@ package simulation
 import (
 	"pixd/actors/due"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme/sim"
 )
 
@@ -97,7 +98,7 @@ func (l *life) turn() {
 		}
 	case l.odds(m.stall):
 		l.count("fault: disk slow")
-		l.stalled = l.clock + ledger.Millis(l.rng.IntN(60_000))
+		l.stalled = l.clock + pix.Millis(l.rng.IntN(60_000))
 	case l.odds(m.flip):
 		l.flip()
 		l.crash("a bit flipped")
@@ -108,7 +109,7 @@ func (l *life) turn() {
 		l.count("fault: clock jumps")
 		return
 	}
-	l.clock += ledger.Millis(l.rng.IntN(300))
+	l.clock += pix.Millis(l.rng.IntN(300))
 	switch n := l.rng.IntN(100); {
 	case n < 11:
 		l.payout()
@@ -159,7 +160,7 @@ func (l *life) turn() {
 			l.setRight()
 		}
 	case n < 96:
-		l.outside.down = l.clock + ledger.Millis([...]int{20_000, 20_000, 4_000_000}[l.rng.IntN(3)])*ledger.Millis(min(m.lost, 1))
+		l.outside.down = l.clock + pix.Millis([...]int{20_000, 20_000, 4_000_000}[l.rng.IntN(3)])*pix.Millis(min(m.lost, 1))
 	case n < 97:
 		l.meet()
 	case n < 98:
@@ -168,7 +169,7 @@ func (l *life) turn() {
 			l.creditOtherwise()
 		}
 	default:
-		l.clock += ledger.Millis([...]int{1_000, 3_000, 60_000, 1_800_000, 7_200_000, 43_200_000}[min(l.rng.IntN(6), l.rng.IntN(6))])
+		l.clock += pix.Millis([...]int{1_000, 3_000, 60_000, 1_800_000, 7_200_000, 43_200_000}[min(l.rng.IntN(6), l.rng.IntN(6))])
 	}
 	l.webhooks()
 	l.hear()
@@ -210,13 +211,13 @@ func (l *life) read() {
 func (l *life) customer() {
 	id, txid := l.someone(), ""
 	for i := range l.answers {
-		if a := &l.answers[i]; a.tx.Kind == ledger.TxCharge && a.account == id && l.odds(3) {
+		if a := &l.answers[i]; a.tx.Kind == pix.TxCharge && a.account == id && l.odds(3) {
 			txid = a.tx.Public()
 		}
 	}
-	amount := ledger.Amount(5_000)
+	amount := pix.Amount(5_000)
 	if l.odds(4) {
-		amount -= 1 + 4_997*ledger.Amount(l.rng.IntN(2)) // another amount than the charge's, and perhaps less than the fee
+		amount -= 1 + 4_997*pix.Amount(l.rng.IntN(2)) // another amount than the charge's, and perhaps less than the fee
 	}
 	if l.odds(3) {
 		amount *= 4
@@ -267,7 +268,7 @@ func (l *life) repeat() {
 
 // rest runs until no work is left. Where nothing else happens, simulated time goes forward.
 func (l *life) rest() {
-	steps := []ledger.Millis{200, 1_000, 3_000, 30_000, 60_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 43_200_000, 864_000_000}
+	steps := []pix.Millis{200, 1_000, 3_000, 30_000, 60_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 43_200_000, 864_000_000}
 	for idle, rounds := 0, 0; idle < 20 || rounds < 6*len(steps)+20; rounds++ {
 		busy := false
 		if rounds == 400 {

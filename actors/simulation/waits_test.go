@@ -1,11 +1,14 @@
 package simulation
 
-import "pixd/actors/ledger"
+import (
+	"pixd/actors/ledger"
+	"pixd/actors/pix"
+)
 
 // waits checks that the time for which a payout waits is the one that the flags set, in
 // engine time, and that no payout of an inactive account leaves the queue or is approved.
 func (c *chronicle) waits(l *life, r *ledger.Record, old *ledger.Transaction, made written) {
-	t, long := r.Tx, ledger.Millis(0)
+	t, long := r.Tx, pix.Millis(0)
 	switch r.Kind {
 	case ledger.PayoutSending, ledger.PayoutApproved:
 		if !made.active {
@@ -38,7 +41,7 @@ func (c *chronicle) waits(l *life, r *ledger.Record, old *ledger.Transaction, ma
 // gaveUp checks two rules for a payout that was voided or has expired: its whole time limit
 // had passed in simulated time, and engine time was not doubted.
 func (p *chronicled) gaveUp(l *life, made written) {
-	since, limit := ledger.Millis(0), ledger.Millis(0)
+	since, limit := pix.Millis(0), pix.Millis(0)
 	switch p.tx.ReasonCode {
 	case ledger.ReasonVoided:
 		since, limit = p.sent, made.terms.OrphanAfter

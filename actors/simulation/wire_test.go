@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -39,7 +40,7 @@ func (w wire) answered(err error) error {
 }
 
 // RegisterKey implements scheme.Scheme.
-func (w wire) RegisterKey(ctx context.Context, k ledger.Key, id ledger.AccountID) error {
+func (w wire) RegisterKey(ctx context.Context, k pix.Key, id pix.AccountID) error {
 	if w.cut() {
 		return errLost
 	}
@@ -47,7 +48,7 @@ func (w wire) RegisterKey(ctx context.Context, k ledger.Key, id ledger.AccountID
 }
 
 // DeregisterKey implements scheme.Scheme.
-func (w wire) DeregisterKey(ctx context.Context, k ledger.Key, id ledger.AccountID) error {
+func (w wire) DeregisterKey(ctx context.Context, k pix.Key, id pix.AccountID) error {
 	if w.cut() {
 		return errLost
 	}
@@ -55,13 +56,13 @@ func (w wire) DeregisterKey(ctx context.Context, k ledger.Key, id ledger.Account
 }
 
 // Lookup implements scheme.Scheme.
-func (w wire) Lookup(ctx context.Context, q scheme.Query) (ledger.Party, error) {
+func (w wire) Lookup(ctx context.Context, q scheme.Query) (pix.Party, error) {
 	if w.cut() {
-		return ledger.Party{}, errLost
+		return pix.Party{}, errLost
 	}
 	if w.gone != "" && q.Key.Value == w.gone {
 		w.l.count("fault: key gone")
-		return ledger.Party{}, &scheme.Refused{Code: ledger.RefuseKeyNotFound}
+		return pix.Party{}, &scheme.Refused{Code: ledger.RefuseKeyNotFound}
 	}
 	owner, err := w.sim.Lookup(ctx, q)
 	return owner, w.answered(err)
@@ -94,9 +95,9 @@ func (w wire) Submit(_ context.Context, p scheme.Payment) (state scheme.State, e
 }
 
 // unsure notes that a submission of a refund had no answer.
-func (o *outside) unsure(id ledger.TxID) {
+func (o *outside) unsure(id pix.TxID) {
 	if o.unanswered == nil {
-		o.unanswered = map[ledger.TxID]bool{}
+		o.unanswered = map[pix.TxID]bool{}
 	}
 	o.unanswered[id] = true
 }
@@ -137,7 +138,7 @@ func (w wire) Return(_ context.Context, p scheme.Refund) (state scheme.State, er
 }
 
 // Ask implements scheme.Scheme.
-func (w wire) Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (scheme.State, error) {
+func (w wire) Ask(ctx context.Context, tx pix.TxID, endToEnd string) (scheme.State, error) {
 	if w.cut() {
 		return scheme.State{}, errLost
 	}
@@ -150,7 +151,7 @@ func (w wire) Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (scheme.
 }
 
 // Returns implements scheme.Scheme.
-func (w wire) Returns(ctx context.Context, id ledger.AccountID, endToEnd string) ([]ledger.Returned, error) {
+func (w wire) Returns(ctx context.Context, id pix.AccountID, endToEnd string) ([]ledger.Returned, error) {
 	return w.sim.Returns(ctx, id, endToEnd)
 }
 

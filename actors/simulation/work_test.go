@@ -12,6 +12,7 @@ import (
 	"pixd/actors/history"
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/transfer"
 	"pixd/wal"
@@ -24,7 +25,7 @@ import (
 type rows struct{ *waltest.InMemory }
 
 // Record implements account.Rows.
-func (r rows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
+func (r rows) Record(a pix.AccountID, seq uint64) (*ledger.Record, error) {
 	return history.Record(r.InMemory, a, seq)
 }
 
@@ -52,10 +53,10 @@ func (l *life) fill() {
 
 // child is a child actor that carries one payout to the scheme, one act at a time.
 type child struct {
-	account  ledger.AccountID
+	account  pix.AccountID
 	machine  *transfer.Machine
 	act      transfer.Act
-	deadline ledger.Millis
+	deadline pix.Millis
 	task     *due.Task         // the due task for which the child was started; nil: none
 	heard    bool              // the scheme has answered the child's last question
 	said     scheme.State      // the payout's state at the scheme in that answer
@@ -177,7 +178,7 @@ func (l *life) submits(c *child) {
 	if t == nil || t.Amount != p.Amount || t.EndToEnd != p.EndToEnd || t.Payout.Key.Value != p.Key.Value || t.Payout.Key.Type != p.Key.Type ||
 		t.Payout.RecipientISPB != p.RecipientISPB || t.Description != p.Description || p.Account != c.account {
 		l.fail("%+v is submitted, and the journal has %+v", p, t)
-	} else if s := t.Status; s == ledger.StatusQueued || s == ledger.StatusPending || s == ledger.StatusRefused {
+	} else if s := t.Status; s == pix.StatusQueued || s == pix.StatusPending || s == pix.StatusRefused {
 		l.fail("%v is submitted, and in the journal it is %v", p.Tx, s)
 	}
 }
@@ -237,7 +238,7 @@ func (l *life) newFeed() *account.Feed {
 		Scan: l.journal.Scan,
 		Get:  l.journal.Get, Recent: l.deps.Config.Recent,
 		Key: l.registry.KeyOwner, Moved: l.registry.Moved, Refused: l.refusals.Has, Refuse: l.refusals.Refuse,
-		Notice: func(id ledger.AccountID, c ledger.Command, done func(error)) { l.account(id).Notice(c, done) },
+		Notice: func(id pix.AccountID, c ledger.Command, done func(error)) { l.account(id).Notice(c, done) },
 	}
 }
 

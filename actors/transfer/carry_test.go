@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -43,17 +44,17 @@ func (s *scripted) next(ctx context.Context, call string) (Reply, error) {
 	return r, nil
 }
 
-func (s *scripted) RegisterKey(context.Context, ledger.Key, ledger.AccountID) error {
+func (s *scripted) RegisterKey(context.Context, pix.Key, pix.AccountID) error {
 	s.t.Error("a payout registers no key")
 	return nil
 }
 
-func (s *scripted) Returns(context.Context, ledger.AccountID, string) ([]ledger.Returned, error) {
+func (s *scripted) Returns(context.Context, pix.AccountID, string) ([]ledger.Returned, error) {
 	s.t.Error("a payout lists no returns")
 	return nil, nil
 }
 
-func (s *scripted) DeregisterKey(context.Context, ledger.Key, ledger.AccountID) error {
+func (s *scripted) DeregisterKey(context.Context, pix.Key, pix.AccountID) error {
 	s.t.Error("a payout deregisters no key")
 	return nil
 }
@@ -74,8 +75,8 @@ func (s *scripted) Return(ctx context.Context, r scheme.Refund) (scheme.State, e
 	return reply.State, err
 }
 
-func (s *scripted) Lookup(ctx context.Context, q scheme.Query) (ledger.Party, error) {
-	if q != (scheme.Query{Account: 7, Tx: job.Tx.ID, EndToEnd: job.Tx.EndToEnd, Key: ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"}}) {
+func (s *scripted) Lookup(ctx context.Context, q scheme.Query) (pix.Party, error) {
+	if q != (scheme.Query{Account: 7, Tx: job.Tx.ID, EndToEnd: job.Tx.EndToEnd, Key: pix.Key{Type: pix.KeyEmail, Value: "ana@example.com"}}) {
 		s.t.Errorf("looked up %+v", q)
 	}
 	r, err := s.next(ctx, "lookup")
@@ -88,7 +89,7 @@ func (s *scripted) Submit(ctx context.Context, p scheme.Payment) (scheme.State, 
 	return r.State, err
 }
 
-func (s *scripted) Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (scheme.State, error) {
+func (s *scripted) Ask(ctx context.Context, tx pix.TxID, endToEnd string) (scheme.State, error) {
 	payout, refund := tx == job.Tx.ID && endToEnd == job.Tx.EndToEnd, tx == refunding.Tx.ID && endToEnd == refunding.Tx.EndToEnd
 	if !payout && !refund {
 		s.t.Errorf("asked for %v %s", tx, endToEnd)
@@ -99,8 +100,8 @@ func (s *scripted) Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (sc
 
 // whole is the payment that every call of Submit must be given.
 var whole = scheme.Payment{
-	Tx: ledger.TxID{1}, Account: 7, EndToEnd: "E99999004202603011200abcdefghijk", Amount: 100,
-	Key:           ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"},
+	Tx: pix.TxID{1}, Account: 7, EndToEnd: "E99999004202603011200abcdefghijk", Amount: 100,
+	Key:           pix.Key{Type: pix.KeyEmail, Value: "ana@example.com"},
 	RecipientISPB: "18236120", Description: "coffee", Purpose: "rent",
 }
 

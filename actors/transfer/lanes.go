@@ -4,15 +4,15 @@ import (
 	"time"
 
 	"pixd/actors/fair"
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // Lanes bound the jobs that are at work at a scheme in another process, so that no account's
 // jobs keep another's waiting: each lane has its places, of which an account has at most a
 // share. A job that waits for a place has not begun: its own time does not run.
 type Lanes struct {
-	payments  *fair.Pool[ledger.AccountID] // jobs that are started for a request, a merchant's or an operator's
-	questions *fair.Pool[ledger.AccountID] // jobs of due tasks: they ask what became of a transfer, or try a queued one again
+	payments  *fair.Pool[pix.AccountID] // jobs that are started for a request, a merchant's or an operator's
+	questions *fair.Pool[pix.AccountID] // jobs of due tasks: they ask what became of a transfer, or try a queued one again
 	pace      pace
 	now       func() time.Duration
 }
@@ -38,15 +38,15 @@ const Calls = paymentPlaces + questionPlaces
 func NewLanes(now func() time.Duration) *Lanes {
 	l := &Lanes{
 		now:       now,
-		payments:  fair.New[ledger.AccountID](fair.Bounds{Places: paymentPlaces, Share: paymentShare, Queue: waiting}),
-		questions: fair.New[ledger.AccountID](fair.Bounds{Places: questionPlaces, Share: questionShare, Queue: waiting}),
+		payments:  fair.New[pix.AccountID](fair.Bounds{Places: paymentPlaces, Share: paymentShare, Queue: waiting}),
+		questions: fair.New[pix.AccountID](fair.Bounds{Places: questionPlaces, Share: questionShare, Queue: waiting}),
 	}
 	l.pace.limits, l.pace.now = paceLimits, now
 	return l
 }
 
 // of returns the lane of a job.
-func (l *Lanes) of(j *Job) *fair.Pool[ledger.AccountID] {
+func (l *Lanes) of(j *Job) *fair.Pool[pix.AccountID] {
 	if j.Task != nil {
 		return l.questions
 	}

@@ -12,6 +12,7 @@ import (
 
 	"pixd/actors/due"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -44,7 +45,7 @@ func (s *slow) call(ctx context.Context) error {
 	return nil
 }
 
-func (s *slow) Lookup(ctx context.Context, _ scheme.Query) (ledger.Party, error) {
+func (s *slow) Lookup(ctx context.Context, _ scheme.Query) (pix.Party, error) {
 	return ana, s.call(ctx)
 }
 
@@ -56,7 +57,7 @@ func (s *slow) Return(ctx context.Context, _ scheme.Refund) (scheme.State, error
 	return scheme.State{Progress: scheme.Settled}, s.call(ctx)
 }
 
-func (s *slow) Ask(ctx context.Context, _ ledger.TxID, _ string) (scheme.State, error) {
+func (s *slow) Ask(ctx context.Context, _ pix.TxID, _ string) (scheme.State, error) {
 	s.mu.Lock()
 	s.asked = append(s.asked, time.Now())
 	s.mu.Unlock()
@@ -300,4 +301,4 @@ func TestPanicGivesThePlaceBack(t *testing.T) {
 
 type panics struct{ scheme.Unassigned }
 
-func (panics) Lookup(context.Context, scheme.Query) (ledger.Party, error) { panic("lookup") }
+func (panics) Lookup(context.Context, scheme.Query) (pix.Party, error) { panic("lookup") }

@@ -9,13 +9,14 @@ package transfer
 import (
 	"pixd/actors/due"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
 // Job is a payout or refund to carry to the scheme, and the goal to reach. A refund needs no
 // lookup: the scheme knows the payer of the payment that it gives back.
 type Job struct {
-	Account ledger.AccountID
+	Account pix.AccountID
 	Tx      *ledger.Transaction // the transfer's state when the child actor was started; nobody changes it
 	Goal    ledger.Goal
 	Task    *due.Task // the due task that the child actor is started for; nil: it is started for a request
@@ -86,7 +87,7 @@ func (m *Machine) Refund() scheme.Refund {
 	}
 }
 
-func (m *Machine) refund() bool { return m.job.Tx.Kind == ledger.TxRefund }
+func (m *Machine) refund() bool { return m.job.Tx.Kind == pix.TxRefund }
 
 // Begin returns the first act.
 func (m *Machine) Begin() Act {
@@ -103,7 +104,7 @@ func (m *Machine) Begin() Act {
 // Reply is the result of an act: an answer, an explicit refusal, or a failure of the
 // infrastructure. After a failure it is not known whether a Submit reached the scheme.
 type Reply struct {
-	Owner   ledger.Party
+	Owner   pix.Party
 	State   scheme.State
 	Refused *scheme.Refused
 	Failed  bool
@@ -224,7 +225,7 @@ func (m *Machine) asked(r Reply) Act {
 		return m.open()
 	case m.refund():
 		return m.next(Submit)
-	case m.Outcome.Owner == (ledger.Party{}):
+	case m.Outcome.Owner == (pix.Party{}):
 		return m.next(Lookup) // the previous child actor was lost before its lookup was recorded
 	case m.job.Refuses != nil && m.job.Refuses(m.Outcome.Owner.Document):
 		return m.open() // as it was when the directory named the owner: see refused
@@ -238,7 +239,7 @@ func (m *Machine) asked(r Reply) Act {
 func (m *Machine) voided(r Reply) Act {
 	unheard := r.Failed || r.Refused != nil
 	switch {
-	case m.duplicate(r.State), unheard && m.refund() && m.job.Tx.Status == ledger.StatusHeld:
+	case m.duplicate(r.State), unheard && m.refund() && m.job.Tx.Status == pix.StatusHeld:
 		return m.open()
 	case unheard:
 		return m.report(ledger.TransferIsNotHeard)

@@ -9,18 +9,19 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
-var job = Job{Account: 7, Tx: &ledger.Transaction{ID: ledger.TxID{1}, Kind: ledger.TxPayout, Status: ledger.StatusHeld, Amount: 100, Fee: 7, EndToEnd: "E99999004202603011200abcdefghijk", Description: "coffee", Payout: ledger.PayoutPart{Key: ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"}, RecipientISPB: "18236120", Purpose: "rent"}}}
+var job = Job{Account: 7, Tx: &ledger.Transaction{ID: pix.TxID{1}, Kind: pix.TxPayout, Status: pix.StatusHeld, Amount: 100, Fee: 7, EndToEnd: "E99999004202603011200abcdefghijk", Description: "coffee", Payout: ledger.PayoutPart{Key: pix.Key{Type: pix.KeyEmail, Value: "ana@example.com"}, RecipientISPB: "18236120", Purpose: "rent"}}}
 
 // refunding is a job whose transaction is a refund.
 var refunding = Job{Account: 7, Tx: &ledger.Transaction{
-	ID: ledger.TxID{2}, Kind: ledger.TxRefund, Status: ledger.StatusHeld, Amount: 100, EndToEnd: "D99999004202603011200abcdefghijk", Description: "sorry",
+	ID: pix.TxID{2}, Kind: pix.TxRefund, Status: pix.StatusHeld, Amount: 100, EndToEnd: "D99999004202603011200abcdefghijk", Description: "sorry",
 	Counterparty: ana, Refund: ledger.RefundPart{OriginalEndToEnd: "E60701190202603011159abcdefghijk", Code: "AM09"},
 }}
 
-var ana = ledger.Party{Name: "Ana", Document: "98765432100", ISPB: "18236120"}
+var ana = pix.Party{Name: "Ana", Document: "98765432100", ISPB: "18236120"}
 
 var actNames = [...]string{"", "lookup", "submit", "ask", "pause", "report"}
 
@@ -94,7 +95,7 @@ func TestStories(t *testing.T) {
 			if of, isCase := strings.CutPrefix(d.Cmd, "case-"); isCase {
 				j, goal, ok = refunding, goals[of], true
 				forCase := *j.Tx
-				forCase.Refund.Case, j.Tx = &ledger.CaseID{4}, &forCase
+				forCase.Refund.Case, j.Tx = &pix.CaseID{4}, &forCase
 			}
 			if !ok {
 				t.Fatalf("%s: no goal %q", d.Pos, d.Cmd)
@@ -282,7 +283,7 @@ func TestKeepsTheOwner(t *testing.T) {
 // TestRefundWithoutPayer checks that a refund is sent again where the scheme does not know it,
 // also where it told no payer of the payment.
 func TestRefundWithoutPayer(t *testing.T) {
-	m := New(Job{Tx: &ledger.Transaction{Kind: ledger.TxRefund}, Goal: ledger.GoalResume})
+	m := New(Job{Tx: &ledger.Transaction{Kind: pix.TxRefund}, Goal: ledger.GoalResume})
 	m.Begin()
 	if act := m.Step(Reply{State: scheme.State{Progress: scheme.Unknown}}); act != Submit {
 		t.Error(act)
@@ -298,8 +299,8 @@ func TestRefundThatMustNotBeSentAgain(t *testing.T) {
 		"rejected AC03": {"rejected AC03", "rejected AC03"}, "rejected DUPL": {"accepted in doubt", "accepted in doubt"},
 		"failed": {"accepted in doubt", "not heard"}, "refused provider_rejected": {"accepted in doubt", "not heard"},
 	} {
-		for i, status := range []ledger.TxStatus{ledger.StatusHeld, ledger.StatusAccepted} {
-			m := New(Job{Tx: &ledger.Transaction{Kind: ledger.TxRefund, Status: status}, Goal: ledger.GoalVoid})
+		for i, status := range []pix.TxStatus{pix.StatusHeld, pix.StatusAccepted} {
+			m := New(Job{Tx: &ledger.Transaction{Kind: pix.TxRefund, Status: status}, Goal: ledger.GoalVoid})
 			if act := m.Begin(); act != Ask {
 				t.Fatalf("it begins with %s", actNames[act])
 			}

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // pace decides when jobs in doubt may ask the scheme again, all of them together. While the
@@ -21,7 +21,7 @@ type pace struct {
 	mu      sync.Mutex
 	waiting int       // jobs
 	lines   list.List // of *line, in the order of their accounts' turns
-	of      map[ledger.AccountID]*line
+	of      map[pix.AccountID]*line
 	ticking bool
 	down    bool          // no call was answered since one failed
 	probing bool          // while it is down: a job was let ask, and its call has not ended
@@ -33,7 +33,7 @@ type pace struct {
 // line has an account's jobs that wait. Accounts take turns, so that where few may ask, one
 // account's many are not in another's way.
 type line struct {
-	account ledger.AccountID
+	account pix.AccountID
 	jobs    list.List // of chan struct{}, closed when the job may ask; who waits longest is first
 	turn    *list.Element
 }
@@ -91,7 +91,7 @@ func (p *pace) takeProbe() bool {
 
 // again waits until a job of an account, which is in doubt, may ask the scheme again; false: the
 // context ended first.
-func (p *pace) again(ctx context.Context, account ledger.AccountID) bool {
+func (p *pace) again(ctx context.Context, account pix.AccountID) bool {
 	p.mu.Lock()
 	mine := make(chan struct{})
 	l := p.line(account)
@@ -121,11 +121,11 @@ func (p *pace) again(ctx context.Context, account ledger.AccountID) bool {
 }
 
 // line returns an account's line.
-func (p *pace) line(account ledger.AccountID) *line {
+func (p *pace) line(account pix.AccountID) *line {
 	l := p.of[account]
 	if l == nil {
 		if p.of == nil {
-			p.of = map[ledger.AccountID]*line{}
+			p.of = map[pix.AccountID]*line{}
 		}
 		l = &line{account: account}
 		l.turn = p.lines.PushBack(l)

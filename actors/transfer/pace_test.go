@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestTurnsToAskAgain checks that accounts take turns when few jobs in doubt may ask: one account's
@@ -18,7 +18,7 @@ func TestTurnsToAskAgain(t *testing.T) {
 		l.pace.failed()
 		ctx, end := context.WithCancel(t.Context())
 		var asked [3]atomic.Int64
-		wait := func(account ledger.AccountID) {
+		wait := func(account pix.AccountID) {
 			go func() {
 				if l.pace.again(ctx, account) {
 					asked[account].Add(1)
@@ -54,8 +54,8 @@ func TestTurnsToAskAgain(t *testing.T) {
 // an equal part.
 func TestRateIsShared(t *testing.T) {
 	p := pace{limits: paceLimits, now: func() time.Duration { return 0 }, ticking: true, rate: 8}
-	for _, account := range []ledger.AccountID{1, 3, 2} { // in this order they have their turns
-		for range map[ledger.AccountID]int{1: 1000, 2: 3, 3: 1000}[account] {
+	for _, account := range []pix.AccountID{1, 3, 2} { // in this order they have their turns
+		for range map[pix.AccountID]int{1: 1000, 2: 3, 3: 1000}[account] {
 			p.line(account).jobs.PushBack(make(chan struct{}))
 			p.waiting++
 		}
@@ -118,7 +118,7 @@ func TestRisingRate(t *testing.T) {
 	const jobs = 4 * 1024
 	p := pace{limits: paceLimits, now: func() time.Duration { return 0 }, ticking: true, down: true}
 	for n := range jobs {
-		p.line(ledger.AccountID(n % 7)).jobs.PushBack(make(chan struct{}))
+		p.line(pix.AccountID(n % 7)).jobs.PushBack(make(chan struct{}))
 		p.waiting++
 	}
 	p.answered()

@@ -3,7 +3,8 @@ package webhook
 import (
 	"container/heap"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // alarms are the times at which subscriptions get their turn again: at most one for each
@@ -12,12 +13,12 @@ type alarms struct{ heap alarmHeap }
 
 // alarm is a subscription of which something is due at a time.
 type alarm struct {
-	at     ledger.Millis
-	target ledger.Target
+	at     pix.Millis
+	target layout.Target
 }
 
 // set makes at the subscription's alarm, in place of the one that it has; 0: it gets none.
-func (a *alarms) set(t ledger.Target, at ledger.Millis) {
+func (a *alarms) set(t layout.Target, at pix.Millis) {
 	i, has := a.heap.index[t]
 	switch {
 	case has && at == 0:
@@ -31,9 +32,9 @@ func (a *alarms) set(t ledger.Target, at ledger.Millis) {
 }
 
 // ring takes out one alarm that is due; false where there is none.
-func (a *alarms) ring(now ledger.Millis) (ledger.Target, bool) {
+func (a *alarms) ring(now pix.Millis) (layout.Target, bool) {
 	if len(a.heap.all) == 0 || a.heap.all[0].at > now {
-		return ledger.Target{}, false
+		return layout.Target{}, false
 	}
 	return heap.Pop(&a.heap).(alarm).target, true
 }
@@ -41,7 +42,7 @@ func (a *alarms) ring(now ledger.Millis) (ledger.Target, bool) {
 // alarmHeap is a heap of alarms, the earliest first, that knows where each is.
 type alarmHeap struct {
 	all   []alarm
-	index map[ledger.Target]int // indexes in all
+	index map[layout.Target]int // indexes in all
 }
 
 // Len implements heap.Interface.
@@ -59,7 +60,7 @@ func (h *alarmHeap) Swap(i, j int) {
 // Push implements heap.Interface.
 func (h *alarmHeap) Push(x any) {
 	if h.index == nil {
-		h.index = map[ledger.Target]int{}
+		h.index = map[layout.Target]int{}
 	}
 	h.index[x.(alarm).target] = len(h.all)
 	h.all = append(h.all, x.(alarm))

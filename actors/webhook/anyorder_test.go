@@ -3,7 +3,7 @@ package webhook
 import (
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // step does one thing.
@@ -20,9 +20,9 @@ func (w *world) step() {
 	case 10, 11:
 		w.answer(6)
 	case 12:
-		w.now += ledger.Millis(w.rng.IntN(3))
+		w.now += pix.Millis(w.rng.IntN(3))
 	case 13:
-		w.now += ledger.Millis(w.rng.IntN(3000))
+		w.now += pix.Millis(w.rng.IntN(3000))
 	case 14:
 		w.end()
 	default:

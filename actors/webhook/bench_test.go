@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
 )
 
@@ -35,10 +36,10 @@ func BenchmarkDelivery(b *testing.B) {
 		sequence++
 		r.emit(to, sequence)
 		task := r.one()
-		if o := r.answers(task, http.StatusOK); o.State != ledger.DeliveryDelivered || task.Sequence != sequence {
+		if o := r.answers(task, http.StatusOK); o.State != layout.DeliveryDelivered || task.Sequence != sequence {
 			b.Fatalf("%+v", o)
 		}
-		r.shelf.forget(string(ledger.DeliveryKey(to, ledger.DeliveryDelivered, sequence)))
+		r.shelf.forget(string(layout.DeliveryKey(to, layout.DeliveryDelivered, sequence)))
 	}
 	if r.quiet(); !r.Idle() || len(r.shelf.rows) > 0 {
 		b.Fatalf("%d rows are left", len(r.shelf.rows))
@@ -53,7 +54,7 @@ func BenchmarkRefused(b *testing.B) {
 	for b.Loop() {
 		r := newRig(b, nil)
 		r.emit(to, 1)
-		if o := r.answers(r.one(), http.StatusInternalServerError); o.State != ledger.DeliveryPending || o.Next.Due <= r.now {
+		if o := r.answers(r.one(), http.StatusInternalServerError); o.State != layout.DeliveryPending || o.Next.Due <= r.now {
 			b.Fatalf("%+v", o)
 		}
 	}

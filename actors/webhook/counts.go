@@ -3,7 +3,8 @@ package webhook
 import (
 	"sync/atomic"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // outcomes are the kinds of attempts' results that are counted: the class of the HTTP status,
@@ -17,16 +18,16 @@ type Counts struct {
 	rows            atomic.Uint64
 }
 
-func (c *Counts) attempt(r Result, end ledger.DeliveryState) {
+func (c *Counts) attempt(r Result, end layout.DeliveryState) {
 	class := r.Status / 100
 	if class < 0 || class >= len(outcomes) {
 		class = 0
 	}
 	c.attempts[class].Add(1)
 	switch end {
-	case ledger.DeliveryDelivered:
+	case layout.DeliveryDelivered:
 		c.delivered.Add(1)
-	case ledger.DeliveryDead:
+	case layout.DeliveryDead:
 		c.dead.Add(1)
 	}
 }
@@ -72,31 +73,31 @@ const mostAsked = 10_000
 // Oldest returns how long ago, in ms, the oldest event was caused of which a delivery still
 // waits; 0: none waits. It makes two reads for each subscription with such a delivery, and
 // looks at the first 10,000 of them.
-func (d *Dispatcher) Oldest() (ledger.Millis, error) {
-	var oldest ledger.Millis
-	older := func(at ledger.Millis) {
+func (d *Dispatcher) Oldest() (pix.Millis, error) {
+	var oldest pix.Millis
+	older := func(at pix.Millis) {
 		if oldest == 0 || at < oldest {
 			oldest = at
 		}
 	}
-	from, until := ledger.AllPending()
+	from, until := layout.AllPending()
 	for asked := 0; from != nil && asked < mostAsked; asked++ {
-		var at ledger.Pending
+		var at layout.Pending
 		next := []byte(nil)
 		err := d.Rows.Scan(from, until, func(k, v []byte) (more bool, err error) {
-			at, err = ledger.DecodePending(k, v)
-			_, next = ledger.PendingOf(at.Target)
+			at, err = layout.DecodePending(k, v)
+			_, next = layout.PendingOf(at.Target)
 			return false, err
 		})
 		if err != nil || next == nil {
 			return d.since(oldest), err
 		}
-		if from = next; at.Tries == 0 && at.Due != ledger.Held {
+		if from = next; at.Tries == 0 && at.Due != layout.Held {
 			older(at.Due) // the row of a first attempt is due at the event's time
 		}
-		lo, hi := ledger.DeliveriesOf(at.Target, ledger.DeliveryPending, 0)
+		lo, hi := layout.DeliveriesOf(at.Target, layout.DeliveryPending, 0)
 		err = d.Rows.Scan(lo, hi, func(_, v []byte) (bool, error) {
-			s, err := ledger.DecodeDeliveryStatus(v)
+			s, err := layout.DecodeDeliveryStatus(v)
 			if err == nil {
 				older(s.CreatedAt)
 			}
@@ -110,7 +111,7 @@ func (d *Dispatcher) Oldest() (ledger.Millis, error) {
 }
 
 // since returns how long ago an instant was; 0 for the instant 0.
-func (d *Dispatcher) since(at ledger.Millis) ledger.Millis {
+func (d *Dispatcher) since(at pix.Millis) pix.Millis {
 	if at == 0 {
 		return 0
 	}

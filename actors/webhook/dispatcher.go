@@ -8,7 +8,9 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -16,14 +18,14 @@ import (
 type Options struct {
 	Rows     Rows
 	Journal  Journal
-	Record   func(a ledger.AccountID, seq uint64) (*ledger.Record, error)
+	Record   func(a pix.AccountID, seq uint64) (*ledger.Record, error)
 	Render   func(e ledger.Event) []byte // makes the body of a webhook
 	Post     func(ctx context.Context, p Post) Answer
-	End      func(id ledger.AccountID, c ledger.EndSubscription) error // carries the command out
-	Alerts   Alerts                                                    // nil: no alerts are raised
-	Busy     func() bool                                               // the processor is needed for other work: attempts begin at a slower pace; nil: it never is
-	Schedule []time.Duration                                           // waits before the second and each later attempt
-	Now      func() ledger.Reading
+	End      func(id pix.AccountID, c ledger.EndSubscription) error // carries the command out
+	Alerts   Alerts                                                 // nil: no alerts are raised
+	Busy     func() bool                                            // the processor is needed for other work: attempts begin at a slower pace; nil: it never is
+	Schedule []time.Duration                                        // waits before the second and each later attempt
+	Now      func() pix.Reading
 	Entropy  func() [10]byte
 	Log      *slog.Logger
 }
@@ -33,7 +35,7 @@ type Journal interface{ Append(e *wal.Entry) wal.Ticket }
 
 // Alerts raises the alerts AlertDead and AlertDelayed.
 type Alerts interface {
-	Raise(id ledger.AccountID, a ledger.Alert)
+	Raise(id pix.AccountID, a ledger.Alert)
 }
 
 // The kinds of alerts about deliveries.
@@ -46,7 +48,7 @@ const (
 // and writes what follows from their results.
 type Dispatcher struct {
 	Options
-	ahead  ledger.Millis // see Ahead
+	ahead  pix.Millis // see Ahead
 	counts Counts
 	inbox  Inbox
 	wake   chan struct{} // a value makes Run call Tick at once; capacity 1
@@ -65,9 +67,9 @@ type Dispatcher struct {
 
 // NewDispatcher makes a dispatcher; Run delivers.
 func NewDispatcher(o Options) *Dispatcher {
-	schedule := make([]ledger.Millis, len(o.Schedule))
+	schedule := make([]pix.Millis, len(o.Schedule))
 	for i, wait := range o.Schedule {
-		schedule[i] = ledger.Millis(wait.Milliseconds())
+		schedule[i] = pix.Millis(wait.Milliseconds())
 	}
 	d := &Dispatcher{Options: o, wake: make(chan struct{}, 1), machine: New(schedule, DefaultBounds())}
 	d.ahead = Ahead(d.Now())
@@ -81,10 +83,10 @@ func NewDispatcher(o Options) *Dispatcher {
 // process whose start has this reading. That time begins at the stamp of a record of then and
 // goes on with the clock. The stamp itself would stand still, for hours perhaps, while the
 // clock is behind the newest record, and nothing that waits would become due.
-func Ahead(start ledger.Reading) ledger.Millis { return max(0, start.Time-start.Clock) }
+func Ahead(start pix.Reading) pix.Millis { return max(0, start.Time-start.Clock) }
 
 // now is the time by which deliveries are due; see Ahead.
-func (d *Dispatcher) now() ledger.Millis { return d.Now().Clock + d.ahead }
+func (d *Dispatcher) now() pix.Millis { return d.Now().Clock + d.ahead }
 
 // Emitted implements account.Webhooks.
 func (d *Dispatcher) Emitted(r *ledger.Record) {
@@ -221,8 +223,8 @@ func (d *Dispatcher) attempted(t *Task, r Result) {
 	o := d.machine.Done(*t, r)
 	d.mu.Unlock()
 	d.counts.attempt(r, o.State)
-	var next *ledger.Pending
-	if o.State == ledger.DeliveryPending {
+	var next *layout.Pending
+	if o.State == layout.DeliveryPending {
 		next = &o.Next
 	}
 	if o.Stop {
@@ -236,7 +238,7 @@ func (d *Dispatcher) attempted(t *Task, r Result) {
 }
 
 // write writes what follows from a task. Once it is durable, the machine may read the rows.
-func (d *Dispatcher) write(t *Task, ops []wal.Op, next *ledger.Pending) {
+func (d *Dispatcher) write(t *Task, ops []wal.Op, next *layout.Pending) {
 	d.counts.rows.Add(uint64(len(ops)))
 	d.Journal.Append(&wal.Entry{
 		Stream: wal.Stream(t.Account), Ops: ops, Shared: true, Out: []wal.Out{&settled{d, t, next}},
@@ -250,7 +252,7 @@ func (d *Dispatcher) Written() uint64 { return d.counts.rows.Load() }
 type settled struct {
 	d    *Dispatcher
 	task *Task
-	next *ledger.Pending // the delivery's new row; nil: it waits no more
+	next *layout.Pending // the delivery's new row; nil: it waits no more
 }
 
 // Release implements wal.Out.

@@ -12,7 +12,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -42,12 +44,12 @@ func newDesk(t *testing.T, post func(context.Context, Post) Answer) *desk {
 	k.clock.Store(int64(t0) + 100*24*int64(hour))
 	k.Dispatcher = NewDispatcher(Options{
 		Rows: k, Journal: k, Alerts: k, Schedule: []time.Duration{time.Hour}, Log: slog.New(slog.DiscardHandler),
-		Record: func(_ ledger.AccountID, seq uint64) (*ledger.Record, error) {
+		Record: func(_ pix.AccountID, seq uint64) (*ledger.Record, error) {
 			if seq == 404 {
 				return nil, errors.New("no such record")
 			}
 			r := &ledger.Record{Account: 1, Seq: seq, Time: t0 + 100*24*hour}
-			r.Events, r.Tx, r.Totals.Events = []ledger.EventKind{ledger.EventReceived}, &ledger.Transaction{}, seq
+			r.Events, r.Tx, r.Totals.Events = []pix.EventKind{pix.EventReceived}, &ledger.Transaction{}, seq
 			return r, nil
 		},
 		Render: func(e ledger.Event) []byte {
@@ -63,15 +65,15 @@ func newDesk(t *testing.T, post func(context.Context, Post) Answer) *desk {
 			}
 			return post(ctx, p)
 		},
-		End: func(_ ledger.AccountID, c ledger.EndSubscription) error {
+		End: func(_ pix.AccountID, c ledger.EndSubscription) error {
 			k.mu.Lock()
 			defer k.mu.Unlock()
 			k.ended = append(k.ended, c)
 			return errors.New("not now")
 		},
-		Now: func() ledger.Reading {
+		Now: func() pix.Reading {
 			now := k.now()
-			return ledger.Reading{Time: now, Clock: now - stampsAhead, Doubted: k.doubted.Load()}
+			return pix.Reading{Time: now, Clock: now - stampsAhead, Doubted: k.doubted.Load()}
 		},
 		Entropy: func() [10]byte { return [10]byte{} },
 	})
@@ -122,13 +124,13 @@ func (k *desk) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
 	return k.shelf.Scan(lo, hi, fn)
 }
 
-func (k *desk) Subscription(t ledger.Target) (*ledger.Subscription, error) {
+func (k *desk) Subscription(t layout.Target) (*ledger.Subscription, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.shelf.Subscription(t)
 }
 
-func (k *desk) Raise(_ ledger.AccountID, a ledger.Alert) {
+func (k *desk) Raise(_ pix.AccountID, a ledger.Alert) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.alerts = append(k.alerts, a)
@@ -142,7 +144,7 @@ func (k *desk) rows(change func(s *shelf)) {
 }
 
 // becomes waits until a delivery stands as wanted, and returns its status.
-func (k *desk) becomes(sequence uint64, want string) (s *ledger.DeliveryStatus) {
+func (k *desk) becomes(sequence uint64, want string) (s *layout.DeliveryStatus) {
 	k.t.Helper()
 	got := ""
 	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -163,15 +165,15 @@ func (k *desk) becomes(sequence uint64, want string) (s *ledger.DeliveryStatus) 
 // the journal, so that a mix-up of the two times is found. A test's times are those of the stamps.
 const stampsAhead = 5 * hour
 
-func (k *desk) now() ledger.Millis {
-	return ledger.Millis(k.clock.Load() + time.Since(k.start).Milliseconds())
+func (k *desk) now() pix.Millis {
+	return pix.Millis(k.clock.Load() + time.Since(k.start).Milliseconds())
 }
 
 // TestInternalFaults checks that an event that cannot be read or rendered, and a fault of the sender,
 // are attempts that failed, and that the others are delivered.
 func TestInternalFaults(t *testing.T) {
 	k := newDesk(t, func(_ context.Context, p Post) Answer {
-		if id, _ := ledger.ParseEventID(string(p.Body)); id.Sequence() == 3 {
+		if id, _ := pix.ParseEventID(string(p.Body)); id.Sequence() == 3 {
 			panic("not sent")
 		}
 		return Answer{Status: 204}
@@ -180,7 +182,7 @@ func TestInternalFaults(t *testing.T) {
 		for _, sequence := range []uint64{1, 2, 3, 404, 500} {
 			s.wait(target(1), sequence, t0)
 		}
-		p := ledger.Pending{Target: target(1), Due: t0, Sequence: 5, Record: 5, Event: 1}
+		p := layout.Pending{Target: target(1), Due: t0, Sequence: 5, Record: 5, Event: 1}
 		s.apply([]wal.Op{{Kind: wal.OpSet, Key: p.Key(), Value: p.Value()}})
 	})
 	k.run()
@@ -212,12 +214,12 @@ func TestInternalFaults(t *testing.T) {
 func TestEndOfRun(t *testing.T) {
 	k := newDesk(t, func(ctx context.Context, p Post) Answer {
 		<-ctx.Done()
-		if id, _ := ledger.ParseEventID(string(p.Body)); id.Sequence() == 2 {
+		if id, _ := pix.ParseEventID(string(p.Body)); id.Sequence() == 2 {
 			return Answer{Status: 200}
 		}
 		return Answer{Err: "cut"}
 	})
-	two := ledger.Target{Account: 1, Number: 2}
+	two := layout.Target{Account: 1, Number: 2}
 	k.rows(func(s *shelf) {
 		s.subscribe(two, ledger.SubscriptionActive)
 		s.wait(target(1), 1, t0)

@@ -4,7 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestBury checks that the deliveries of a subscription that is stopped or removed end as dead
@@ -99,7 +101,7 @@ func TestAgain(t *testing.T) {
 			if state == "delivered" {
 				status = 200
 			}
-			if o := r.answers(r.one(), status); o.State == ledger.DeliveryPending {
+			if o := r.answers(r.one(), status); o.State == layout.DeliveryPending {
 				r.now = o.Next.Due
 			}
 		}
@@ -124,12 +126,12 @@ func TestAgain(t *testing.T) {
 		if next.Sequence != 7 || next.Tries != 0 || next.Due != r.now || next.Status == nil || len(next.Status.Attempts) != tries || next.Status.CreatedAt != t0 {
 			t.Errorf("%s: %+v %+v", state, next, next.Status)
 		}
-		if o := r.answers(next, 500); o.State != ledger.DeliveryPending || o.Next.Due != r.now+5*second {
+		if o := r.answers(next, 500); o.State != layout.DeliveryPending || o.Next.Due != r.now+5*second {
 			t.Errorf("%s: %+v", state, o)
 		}
 		r.shelf.expectState(t, target(1), 7, "pending")
 	}
-	if _, _, err := findDelivery(newShelf(), target(1), 7); err != ledger.ErrNoDelivery { //nolint:errorlint // the error itself is wanted
+	if _, _, err := findDelivery(newShelf(), target(1), 7); err != layout.ErrNoDelivery { //nolint:errorlint // the error itself is wanted
 		t.Error(err)
 	}
 }
@@ -153,7 +155,7 @@ func TestAgainAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.now += ledger.Millis(sequence - 2) // the first one is put where it was
+		r.now += pix.Millis(sequence - 2) // the first one is put where it was
 		task, o := r.Again(target(1), sequence, was, s, r.now)
 		r.quiet()
 		r.shelf.apply(o.Ops)
@@ -187,7 +189,7 @@ func TestDueDuringAnAttempt(t *testing.T) {
 	}
 	hanging := r.one()
 	r.shelf.wait(target(1), 4, r.now+second)
-	r.Wake(ledger.Pending{Target: target(1), Due: r.now + second, Sequence: 4})
+	r.Wake(layout.Pending{Target: target(1), Due: r.now + second, Sequence: 4})
 	r.quiet()
 	r.now += second
 	if task := r.one(); task.Sequence != 4 || hanging.Sequence != 3 {

@@ -4,21 +4,23 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
-const victim = ledger.AccountID(9999)
+const victim = pix.AccountID(9999)
 
 // TestSlowAndOneFailure checks that subscriptions of one account that answer 200 after 10 to 15 s
 // keep another, whose receiver fails once, from nothing, and get what they can take.
 func TestSlowAndOneFailure(t *testing.T) {
 	for slowOnes, least := range map[int]int{0: 0, 5: 11_000, 6: 13_500, 12: 27_000, 20: 45_000} {
-		fails, attempts, late := true, 0, ledger.Millis(0)
+		fails, attempts, late := true, 0, pix.Millis(0)
 		rng := rand.New(rand.NewPCG(1, 2))
 		f := newTraffic(t, nil)
-		f.answer = func(task Task) (ledger.Millis, int) {
+		f.answer = func(task Task) (pix.Millis, int) {
 			if task.Account != victim {
-				return 10*second + ledger.Millis(rng.IntN(4900)), 200
+				return 10*second + pix.Millis(rng.IntN(4900)), 200
 			}
 			attempts++
 			late = max(late, f.now-task.Due)
@@ -32,12 +34,12 @@ func TestSlowAndOneFailure(t *testing.T) {
 		for ; f.now < t0+hour/2; f.now += 50 {
 			if (f.now-t0)%600 == 0 {
 				for n := range slowOnes {
-					f.emit(ledger.Target{Account: 1, Number: uint32(n + 1)}, uint64(f.now))
+					f.emit(layout.Target{Account: 1, Number: uint32(n + 1)}, uint64(f.now))
 				}
 			}
 			if f.now >= t0+120*second && (f.now-t0)%(10*second) == 0 {
 				events++
-				f.emit(ledger.Target{Account: victim, Number: 1}, events)
+				f.emit(layout.Target{Account: victim, Number: 1}, events)
 			}
 			f.step()
 		}
@@ -54,11 +56,11 @@ func TestSlowAndOneFailure(t *testing.T) {
 // with 20 subscriptions each that answer just in time, and what a lone account gets.
 func TestShareOfThePool(t *testing.T) {
 	for _, c := range []struct {
-		accounts ledger.AccountID
+		accounts pix.AccountID
 		least    int // deliveries of 2,000
 		others   int // deliveries of the other accounts together
 	}{{0, 1990, 0}, {1, 1990, 2_600}, {2, 1000, 3_500}} {
-		f := newTraffic(t, func(task Task) (ledger.Millis, int) {
+		f := newTraffic(t, func(task Task) (pix.Millis, int) {
 			if task.Account == victim {
 				return 20, 200
 			}
@@ -70,10 +72,10 @@ func TestShareOfThePool(t *testing.T) {
 		for sequence := uint64(0); f.now < t0+20*second; f.now++ {
 			if (f.now-t0)%10 == 0 {
 				sequence++
-				f.emit(ledger.Target{Account: victim, Number: 1}, sequence)
+				f.emit(layout.Target{Account: victim, Number: 1}, sequence)
 			}
 			f.step()
-			if most := f.bounds.Good.Account; c.accounts == 1 && len(f.open)-f.begun[ledger.Target{Account: victim, Number: 1}] > most {
+			if most := f.bounds.Good.Account; c.accounts == 1 && len(f.open)-f.begun[layout.Target{Account: victim, Number: 1}] > most {
 				t.Fatalf("%d attempts of one account", len(f.open))
 			}
 		}
@@ -90,21 +92,21 @@ func TestShareOfThePool(t *testing.T) {
 // TestTotal checks that no pool ever has more attempts than its places, whatever receivers do,
 // and that each is used.
 func TestTotal(t *testing.T) {
-	for name, answer := range map[string]func(Task) (ledger.Millis, int){
-		"slow": func(Task) (ledger.Millis, int) { return 14 * second, 200 },
-		"slow and fast in turns": func(task Task) (ledger.Millis, int) {
+	for name, answer := range map[string]func(Task) (pix.Millis, int){
+		"slow": func(Task) (pix.Millis, int) { return 14 * second, 200 },
+		"slow and fast in turns": func(task Task) (pix.Millis, int) {
 			if task.Sequence%8 == 0 {
 				return 5, 200
 			}
 			return 14 * second, 200
 		},
-		"of all kinds": func(task Task) (ledger.Millis, int) {
-			return [...]ledger.Millis{5, 990, 1010, 15 * second}[task.Sequence%4], [...]int{200, 200, 500, 0, 503}[task.Sequence%5]
+		"of all kinds": func(task Task) (pix.Millis, int) {
+			return [...]pix.Millis{5, 990, 1010, 15 * second}[task.Sequence%4], [...]int{200, 200, 500, 0, 503}[task.Sequence%5]
 		},
 	} {
 		f := newTraffic(t, answer)
 		for n := range 400 {
-			f.backlog(ledger.AccountID(n+1), 1, 60)
+			f.backlog(pix.AccountID(n+1), 1, 60)
 		}
 		for ; f.now < t0+60*second; f.now += 50 {
 			f.step()
@@ -123,7 +125,7 @@ func TestTotal(t *testing.T) {
 // TestSlowShare checks that one account's slow attempts leave places to others, also where its
 // receivers answer fast now and then, so that attempts begin among the good ones.
 func TestSlowShare(t *testing.T) {
-	f := newTraffic(t, func(task Task) (ledger.Millis, int) {
+	f := newTraffic(t, func(task Task) (pix.Millis, int) {
 		if task.Sequence%4 == 0 {
 			return 5, 200
 		}
@@ -146,7 +148,7 @@ func TestSlowShare(t *testing.T) {
 // TestSmallerShareOfSlow checks the same of a share that is smaller than what an account's
 // subscriptions may have at once: attempts that become slow stay where they are.
 func TestSmallerShareOfSlow(t *testing.T) {
-	f := newTraffic(t, func(task Task) (ledger.Millis, int) {
+	f := newTraffic(t, func(task Task) (pix.Millis, int) {
 		if task.Sequence%4 == 0 {
 			return 5, 200
 		}
@@ -167,8 +169,8 @@ func TestSmallerShareOfSlow(t *testing.T) {
 
 // TestFastAgain checks that a receiver which was slow and answers fast again is among the good ones.
 func TestFastAgain(t *testing.T) {
-	to := ledger.Target{Account: 1, Number: 1}
-	f := newTraffic(t, func(task Task) (ledger.Millis, int) {
+	to := layout.Target{Account: 1, Number: 1}
+	f := newTraffic(t, func(task Task) (pix.Millis, int) {
 		if task.Sequence < 3 {
 			return 5 * second, 200
 		}
@@ -195,7 +197,7 @@ func TestFastAgain(t *testing.T) {
 // TestTurns checks that accounts take turns, and then their subscriptions: an account with many
 // subscriptions gets no more than one with one, and each of its subscriptions as much.
 func TestTurns(t *testing.T) {
-	f := newTraffic(t, func(Task) (ledger.Millis, int) { return 100, 200 })
+	f := newTraffic(t, func(Task) (pix.Millis, int) { return 100, 200 })
 	f.pools[good].places = Places{All: 6, Account: 4}
 	f.backlog(1, ledger.MaxSubscriptions, 200)
 	f.backlog(2, 1, 2000)
@@ -203,13 +205,13 @@ func TestTurns(t *testing.T) {
 	for ; f.now < t0+60*second; f.now += 50 {
 		f.step()
 	}
-	for account := range ledger.AccountID(3) {
+	for account := range pix.AccountID(3) {
 		if n := of(account+1, f.begun); n < 1100 || n > 1300 {
 			t.Errorf("account %d got %d of 3600 places", account+1, n)
 		}
 	}
 	for n := range uint32(ledger.MaxSubscriptions) {
-		if got := f.begun[ledger.Target{Account: 1, Number: n + 1}]; got < 50 || got > 70 {
+		if got := f.begun[layout.Target{Account: 1, Number: n + 1}]; got < 50 || got > 70 {
 			t.Errorf("subscription %d got %d of its account's 1200 places", n+1, got)
 		}
 	}
@@ -221,7 +223,7 @@ func TestAside(t *testing.T) {
 	r := newRig(t, nil)
 	r.pools[good].places = Places{All: 10, Account: 2}
 	for n := range uint32(ledger.MaxSubscriptions) {
-		r.emit(ledger.Target{Account: 1, Number: n + 1}, 1)
+		r.emit(layout.Target{Account: 1, Number: n + 1}, 1)
 	}
 	running := r.tick()
 	if len(running) != 2 || r.Pools()["good"] != (InPool{Running: 2, Places: 10, Waiting: 18}) {
@@ -232,7 +234,7 @@ func TestAside(t *testing.T) {
 		t.Errorf("a step in vain: %v allocations, %d rows", cost, r.shelf.read-read)
 	}
 	r.emit(target(2), 1)
-	r.emit(ledger.Target{Account: 1, Number: 1}, 2)
+	r.emit(layout.Target{Account: 1, Number: 1}, 2)
 	if task := r.one(); task.Account != 2 || r.Pools()["good"].Aside == 0 {
 		t.Errorf("%+v begins; %+v", task.Target, r.Pools())
 	}

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/webhook"
 	"pixd/wal"
 )
@@ -15,7 +17,7 @@ import (
 // oneRow has one delivery that is due.
 type oneRow struct{ webhook.Rows }
 
-var theRow = ledger.Pending{Target: ledger.Target{Account: 1, Number: 1}, Due: 1, Sequence: 1, Record: 1}
+var theRow = layout.Pending{Target: layout.Target{Account: 1, Number: 1}, Due: 1, Sequence: 1, Record: 1}
 
 func (oneRow) Get(key []byte) ([]byte, bool, error) {
 	return theRow.Value(), string(key) == string(theRow.Key()), nil
@@ -29,7 +31,7 @@ func (oneRow) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
 	return nil
 }
 
-func (oneRow) Subscription(ledger.Target) (*ledger.Subscription, error) {
+func (oneRow) Subscription(layout.Target) (*ledger.Subscription, error) {
 	return &ledger.Subscription{Status: ledger.SubscriptionActive}, nil
 }
 
@@ -44,14 +46,14 @@ func TestHeld(t *testing.T) {
 	journal, posts := make(appended, 8), make(chan webhook.Post, 8)
 	d := webhook.NewDispatcher(webhook.Options{
 		Rows: oneRow{}, Journal: journal,
-		Record: func(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
-			r := &ledger.Record{Account: a, Seq: seq, Body: ledger.Body{Events: []ledger.EventKind{ledger.EventCompleted}, Tx: &ledger.Transaction{}}}
+		Record: func(a pix.AccountID, seq uint64) (*ledger.Record, error) {
+			r := &ledger.Record{Account: a, Seq: seq, Body: ledger.Body{Events: []pix.EventKind{pix.EventCompleted}, Tx: &ledger.Transaction{}}}
 			r.Totals.Events = 1
 			return r, nil
 		},
 		Render:  func(ledger.Event) []byte { return nil },
 		Post:    func(_ context.Context, p webhook.Post) webhook.Answer { posts <- p; return webhook.Answer{Status: 200} },
-		Now:     func() ledger.Reading { return ledger.Reading{Time: 2 + 5*60*60*1000, Clock: 2} },
+		Now:     func() pix.Reading { return pix.Reading{Time: 2 + 5*60*60*1000, Clock: 2} },
 		Entropy: func() [10]byte { return [10]byte{} }, Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, end := context.WithCancel(context.Background())
@@ -75,12 +77,12 @@ func TestHeld(t *testing.T) {
 func TestRetryEnds(t *testing.T) {
 	d := webhook.NewDispatcher(webhook.Options{
 		Rows: oneRow{}, Journal: make(appended, 8),
-		Now:     func() ledger.Reading { return ledger.Reading{Time: 5 * 60 * 60 * 1000} },
+		Now:     func() pix.Reading { return pix.Reading{Time: 5 * 60 * 60 * 1000} },
 		Entropy: func() [10]byte { return [10]byte{} }, Log: slog.New(slog.DiscardHandler),
 	})
 	done := make(chan error)
 	go func() {
-		done <- d.Retry(ledger.Target{Account: 1, Number: 1}, ledger.Event{Sequence: 1, Record: &ledger.Record{Time: 1}})
+		done <- d.Retry(layout.Target{Account: 1, Number: 1}, ledger.Event{Sequence: 1, Record: &ledger.Record{Time: 1}})
 	}()
 	ended, end := context.WithCancel(context.Background())
 	end()

@@ -3,7 +3,7 @@ package webhook
 import (
 	"fmt"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
 	"pixd/wal"
 )
 
@@ -12,17 +12,17 @@ import (
 // at most so many deliveries at once; a crash between two calls of it leaves some deliveries
 // held. No Dispatcher may run meanwhile.
 func Hold(rows Rows, most int, write func([]wal.Op) error) (held int, err error) {
-	lo, hi := ledger.AllPending()
+	lo, hi := layout.AllPending()
 	for lo != nil {
 		var ops []wal.Op
 		n, next := 0, []byte(nil)
 		err := rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
-			p, err := ledger.DecodePending(k, v)
+			p, err := layout.DecodePending(k, v)
 			if err != nil {
 				return false, err
 			}
 			next = append(p.Key(), 0)
-			if p.Due == ledger.Held {
+			if p.Due == layout.Held {
 				return true, nil
 			}
 			changes, err := hold(rows, p)
@@ -45,19 +45,19 @@ func Hold(rows Rows, most int, write func([]wal.Op) error) (held int, err error)
 }
 
 // hold returns the changes of rows that hold a delivery.
-func hold(rows Rows, p ledger.Pending) ([]wal.Op, error) {
+func hold(rows Rows, p layout.Pending) ([]wal.Op, error) {
 	status := p.Untried()
-	name := ledger.DeliveryKey(p.Target, ledger.DeliveryPending, p.Sequence)
+	name := layout.DeliveryKey(p.Target, layout.DeliveryPending, p.Sequence)
 	b, tried, err := rows.Get(name)
 	if err == nil && tried {
-		status, err = ledger.DecodeDeliveryStatus(b)
+		status, err = layout.DecodeDeliveryStatus(b)
 	}
 	if err != nil {
 		return nil, err
 	}
-	status.Due = ledger.Held
+	status.Due = layout.Held
 	waits := p
-	waits.Due = ledger.Held
+	waits.Due = layout.Held
 	return []wal.Op{
 		{Kind: wal.OpDelete, Key: p.Key()},
 		{Kind: wal.OpSet, Key: waits.Key(), Value: waits.Value()},

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -18,15 +19,15 @@ func TestHold(t *testing.T) {
 		n        = holdRows + 7
 	)
 	for i := range uint64(n) {
-		p := ledger.Pending{Target: ledger.Target{Account: 7, Number: 1}, Due: ledger.Millis(1000 + i), Sequence: i + 1, Record: i + 1}
+		p := layout.Pending{Target: layout.Target{Account: 7, Number: 1}, Due: pix.Millis(1000 + i), Sequence: i + 1, Record: i + 1}
 		if i%2 == 0 {
 			p.Tries = 1
-			status := &ledger.DeliveryStatus{Record: p.Record, CreatedAt: 5, Due: p.Due, Attempts: []ledger.Attempt{{At: 6, Status: 500}}}
-			s.apply([]wal.Op{{Kind: wal.OpSet, Key: ledger.DeliveryKey(p.Target, ledger.DeliveryPending, p.Sequence), Value: status.Encode()}})
+			status := &layout.DeliveryStatus{Record: p.Record, CreatedAt: 5, Due: p.Due, Attempts: []layout.Attempt{{At: 6, Status: 500}}}
+			s.apply([]wal.Op{{Kind: wal.OpSet, Key: layout.DeliveryKey(p.Target, layout.DeliveryPending, p.Sequence), Value: status.Encode()}})
 		}
 		s.apply([]wal.Op{{Kind: wal.OpSet, Key: p.Key(), Value: p.Value()}})
 	}
-	other := ledger.Pending{Target: ledger.Target{Account: 7, Number: 2}, Due: 1, Sequence: 9, Record: 3}
+	other := layout.Pending{Target: layout.Target{Account: 7, Number: 2}, Due: 1, Sequence: 9, Record: 3}
 	s.apply([]wal.Op{{Kind: wal.OpSet, Key: other.Key(), Value: other.Value()}})
 	full := errors.New("disk full")
 	writes := 0
@@ -48,15 +49,15 @@ func TestHold(t *testing.T) {
 		t.Errorf("%d held at the third call, %v", held, err)
 	}
 	waiting := 0
-	lo, hi := ledger.AllPending()
+	lo, hi := layout.AllPending()
 	if err := s.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		p, err := ledger.DecodePending(k, v)
-		if err != nil || p.Due != ledger.Held {
+		p, err := layout.DecodePending(k, v)
+		if err != nil || p.Due != layout.Held {
 			t.Errorf("%+v, %v", p, err)
 		}
 		state, status, err := findDelivery(s, p.Target, p.Sequence)
 		tried := p.Number == 1 && p.Sequence%2 == 1
-		if err != nil || state != ledger.DeliveryPending || status.Due != ledger.Held || status.NextAttempt() != 0 || (len(status.Attempts) == 1) != tried || (p.Tries == 1) != tried {
+		if err != nil || state != layout.DeliveryPending || status.Due != layout.Held || status.NextAttempt() != 0 || (len(status.Attempts) == 1) != tried || (p.Tries == 1) != tried {
 			t.Errorf("%v %+v of %+v, %v", state, status, p, err)
 		}
 		waiting++

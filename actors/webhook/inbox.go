@@ -3,6 +3,7 @@ package webhook
 import (
 	"sync"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
 )
 
@@ -11,9 +12,9 @@ import (
 // methods may be called from any goroutine.
 type Inbox struct {
 	mu      sync.Mutex
-	wake    map[ledger.Target]ledger.Pending // the earliest new row of each subscription
-	woken   []ledger.Target                  // the keys of wake, in the order in which they came
-	changed []ledger.Target
+	wake    map[layout.Target]layout.Pending // the earliest new row of each subscription
+	woken   []layout.Target                  // the keys of wake, in the order in which they came
+	changed []layout.Target
 	ended   []*Task
 	tasks   []Task // these may begin
 }
@@ -38,7 +39,7 @@ func (i *Inbox) Emitted(r *ledger.Record) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if s := r.Subscription; s != nil {
-		i.changed = append(i.changed, ledger.Target{Account: r.Account, Number: s.ID.Number()})
+		i.changed = append(i.changed, layout.Target{Account: r.Account, Number: s.ID.Number()})
 	}
 	for _, p := range r.Waiting() {
 		i.add(p)
@@ -47,9 +48,9 @@ func (i *Inbox) Emitted(r *ledger.Record) {
 
 // add keeps a new row. Of several rows of one subscription the earliest is enough: the machine
 // reads on from there.
-func (i *Inbox) add(p ledger.Pending) {
+func (i *Inbox) add(p layout.Pending) {
 	if i.wake == nil {
-		i.wake = map[ledger.Target]ledger.Pending{}
+		i.wake = map[layout.Target]layout.Pending{}
 	}
 	was, there := i.wake[p.Target]
 	if !there {
@@ -62,7 +63,7 @@ func (i *Inbox) add(p ledger.Pending) {
 
 // Settled takes a task of which everything that follows is durable. next is the delivery's new
 // row; nil: it waits no more.
-func (i *Inbox) Settled(t *Task, next *ledger.Pending) {
+func (i *Inbox) Settled(t *Task, next *layout.Pending) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.ended = append(i.ended, t)

@@ -3,13 +3,13 @@ package webhook
 import (
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
 )
 
 // TestInboxEarliest checks that of several new rows of one subscription the earliest is kept,
 // whatever the order in which they came: from a later one on the machine would miss the others.
 func TestInboxEarliest(t *testing.T) {
-	rows := []ledger.Pending{
+	rows := []layout.Pending{
 		{Target: target(1), Due: t0 + 1, Sequence: 5},
 		{Target: target(1), Due: t0, Sequence: 7},
 		{Target: target(1), Due: t0, Sequence: 6},

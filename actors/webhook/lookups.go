@@ -3,7 +3,7 @@ package webhook
 import (
 	"sync"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 const (
@@ -15,7 +15,7 @@ const (
 type lookups struct {
 	mu   sync.Mutex
 	open int
-	of   map[ledger.AccountID]int // without the accounts that resolve none
+	of   map[pix.AccountID]int // without the accounts that resolve none
 
 	refused uint64
 }
@@ -29,7 +29,7 @@ func (t *Targets) Lookups() (open int, refused uint64) {
 
 // enter takes a place for an account; leave gives it back. enter returns false where there is
 // no place left, or none for this account.
-func (l *lookups) enter(id ledger.AccountID) bool {
+func (l *lookups) enter(id pix.AccountID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open == maxLookups || l.of[id] == maxAccountLookups {
@@ -37,14 +37,14 @@ func (l *lookups) enter(id ledger.AccountID) bool {
 		return false
 	}
 	if l.of == nil {
-		l.of = map[ledger.AccountID]int{}
+		l.of = map[pix.AccountID]int{}
 	}
 	l.open++
 	l.of[id]++
 	return true
 }
 
-func (l *lookups) leave(id ledger.AccountID) {
+func (l *lookups) leave(id pix.AccountID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open--

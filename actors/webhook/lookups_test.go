@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestLookupsShared checks that Check resolves 32 names at once, and two of them for one
@@ -28,7 +29,7 @@ func TestLookupsShared(t *testing.T) {
 			targets := NewTargets(false, resolve)
 			for range 2 { // the second time in the places that the first gave back
 				var all sync.WaitGroup
-				begin := func(id ledger.AccountID) {
+				begin := func(id pix.AccountID) {
 					all.Go(func() {
 						if err := targets.Check(context.Background(), id, "https://merchant.example/"); errors.Is(err, ledger.ErrBusy) {
 							t.Errorf("%s: account %d has no place", name, id)
@@ -36,7 +37,7 @@ func TestLookupsShared(t *testing.T) {
 					})
 					synctest.Wait()
 				}
-				refused := func(id ledger.AccountID) {
+				refused := func(id pix.AccountID) {
 					t.Helper()
 					if err := targets.Check(context.Background(), id, "https://merchant.example/"); !errors.Is(err, ledger.ErrBusy) {
 						t.Errorf("%s: account %d is not refused: %v", name, id, err)
@@ -45,7 +46,7 @@ func TestLookupsShared(t *testing.T) {
 				begin(1)
 				begin(1)
 				refused(1)
-				for id := ledger.AccountID(2); id <= 15; id++ {
+				for id := pix.AccountID(2); id <= 15; id++ {
 					begin(id)
 					begin(id)
 				}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // Rows reads the rows of deliveries, and subscriptions.
@@ -13,7 +15,7 @@ type Rows interface {
 	Get(key []byte) (value []byte, ok bool, err error)
 	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
 	// Subscription reads a subscription in its newest durable state; nil where there is none.
-	Subscription(t ledger.Target) (*ledger.Subscription, error)
+	Subscription(t layout.Target) (*ledger.Subscription, error)
 }
 
 // Bounds limit how many attempts run at once and how much is kept in memory. Each is at least
@@ -45,10 +47,10 @@ func DefaultBounds() Bounds {
 // one due time; for one of which something is due, at most Bounds.Look deliveries.
 type Machine struct {
 	bounds   Bounds
-	schedule []ledger.Millis // waits before the second and each later attempt
+	schedule []pix.Millis // waits before the second and each later attempt
 
 	find    []byte // where the search for subscriptions with deliveries goes on after a start; nil: it is over
-	queues  map[ledger.Target]*queue
+	queues  map[layout.Target]*queue
 	waiting alarms // subscriptions of which something is due later
 	// pools also keep the queues in which something may be due, in the order in which they get
 	// their turn. While no attempt may begin in a pool, its queues wait and nothing of theirs is
@@ -56,25 +58,25 @@ type Machine struct {
 	pools   [classes]pool
 	begun   []*attempt                // attempts of good and failing subscriptions that began within the time patience, the oldest first
 	late    []*attempt                // those that are slow, and have no place among the slow ones
-	bad     map[ledger.Target]failure // subscriptions whose last attempt failed
-	slow    map[ledger.Target]bool    // subscriptions whose newest attempt is slow
+	bad     map[layout.Target]failure // subscriptions whose last attempt failed
+	slow    map[layout.Target]bool    // subscriptions whose newest attempt is slow
 	limit   int                       // see Limit
-	alerted map[told]ledger.Millis
-	life    ledger.Millis            // how long, in ms, a delivery is attempted; see slack
-	held    map[ledger.Target]uint64 // events before this one are held; see Watch
-	passed  map[ledger.Target]uint64 // where the next look of Watch goes on; none: at the first event
+	alerted map[told]pix.Millis
+	life    pix.Millis               // how long, in ms, a delivery is attempted; see slack
+	held    map[layout.Target]uint64 // events before this one are held; see Watch
+	passed  map[layout.Target]uint64 // where the next look of Watch goes on; none: at the first event
 }
 
 // New makes the machine of a process that starts. schedule has the waits, in ms, before the
 // second and each later attempt.
-func New(schedule []ledger.Millis, b Bounds) *Machine {
-	lo, _ := ledger.AllPending()
+func New(schedule []pix.Millis, b Bounds) *Machine {
+	lo, _ := layout.AllPending()
 	m := &Machine{
-		bounds: b, schedule: schedule, find: lo, queues: map[ledger.Target]*queue{}, life: slack, bad: map[ledger.Target]failure{}, slow: map[ledger.Target]bool{},
-		alerted: map[told]ledger.Millis{}, held: map[ledger.Target]uint64{}, passed: map[ledger.Target]uint64{},
+		bounds: b, schedule: schedule, find: lo, queues: map[layout.Target]*queue{}, life: slack, bad: map[layout.Target]failure{}, slow: map[layout.Target]bool{},
+		alerted: map[told]pix.Millis{}, held: map[layout.Target]uint64{}, passed: map[layout.Target]uint64{},
 	}
 	for c, places := range [classes]Places{good: b.Good, failing: b.Failing, slow: b.Slow} {
-		m.pools[c] = pool{places: places, shares: map[ledger.AccountID]*share{}}
+		m.pools[c] = pool{places: places, shares: map[pix.AccountID]*share{}}
 	}
 	for _, wait := range schedule {
 		m.life += wait
@@ -85,16 +87,16 @@ func New(schedule []ledger.Millis, b Bounds) *Machine {
 // Task is one attempt to make or, with Bury, deliveries to end without an attempt. The caller
 // must call Done or Buried for it, and Settled once what they returned is durable.
 type Task struct {
-	ledger.Pending
+	layout.Pending
 	Subscription *ledger.Subscription
-	Status       *ledger.DeliveryStatus // nil before the first attempt
+	Status       *layout.DeliveryStatus // nil before the first attempt
 	Bury         []Task                 // these end as dead without an attempt
 	why          string                 // with Bury: the reason
 	attempt      *attempt               // nil with Bury
 }
 
 // Wake tells the machine of a row that was written: it looks at it again.
-func (m *Machine) Wake(p ledger.Pending) {
+func (m *Machine) Wake(p layout.Pending) {
 	q := m.queue(p.Target)
 	q.dry = false
 	q.back(p)
@@ -102,15 +104,15 @@ func (m *Machine) Wake(p ledger.Pending) {
 }
 
 // Changed tells the machine that a subscription has changed.
-func (m *Machine) Changed(t ledger.Target) {
+func (m *Machine) Changed(t layout.Target) {
 	q := m.queue(t)
 	q.subscription = nil
-	q.restart(ledger.Pending{})
+	q.restart(layout.Pending{})
 	m.line(q)
 }
 
 // queue returns a subscription's queue, and makes it where there is none.
-func (m *Machine) queue(t ledger.Target) *queue {
+func (m *Machine) queue(t layout.Target) *queue {
 	q := m.queues[t]
 	if q == nil {
 		q = newQueue(t)
@@ -123,7 +125,7 @@ func (m *Machine) queue(t ledger.Target) *queue {
 func (m *Machine) Limit(n int) { m.limit = n }
 
 // Tick returns the tasks to start now.
-func (m *Machine) Tick(now ledger.Millis, rows Rows) (tasks []Task, err error) {
+func (m *Machine) Tick(now pix.Millis, rows Rows) (tasks []Task, err error) {
 	unread := m.findMore(rows)
 	m.overdue(now)
 	for t, rings := m.waiting.ring(now); rings; t, rings = m.waiting.ring(now) {
@@ -147,18 +149,18 @@ const unreadAgain = 10_000
 // findMore looks for subscriptions with deliveries that an earlier process left: one seek for
 // each of them.
 func (m *Machine) findMore(rows Rows) error {
-	_, hi := ledger.AllPending()
+	_, hi := layout.AllPending()
 	for found := 0; m.find != nil && found < m.bounds.Find; found++ {
 		over := true
 		err := rows.Scan(m.find, hi, func(k, v []byte) (bool, error) {
 			over = false
 			m.find = append(slices.Clone(k), 0)
-			p, err := ledger.DecodePending(k, v)
+			p, err := layout.DecodePending(k, v)
 			if err != nil {
 				return false, err // the next step goes on behind the damaged row
 			}
 			m.line(m.queue(p.Target))
-			_, m.find = ledger.PendingOf(p.Target)
+			_, m.find = layout.PendingOf(p.Target)
 			return false, nil
 		})
 		if err != nil {
@@ -182,7 +184,7 @@ func (m *Machine) rest(q *queue) {
 }
 
 // sleep forgets a queue until a time; 0: until something wakes it.
-func (m *Machine) sleep(q *queue, until ledger.Millis) {
+func (m *Machine) sleep(q *queue, until pix.Millis) {
 	delete(m.queues, q.target)
 	if !q.active() {
 		delete(m.bad, q.target) // it does not count as failing or slow any more
@@ -225,6 +227,6 @@ func (m *Machine) Pools() map[string]InPool {
 
 // failure is what is remembered of a subscription whose last attempt failed.
 type failure struct {
-	row   int           // number of failures in a row
-	pause ledger.Millis // no attempt begins before this time
+	row   int        // number of failures in a row
+	pause pix.Millis // no attempt begins before this time
 }

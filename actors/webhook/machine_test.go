@@ -5,12 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 const (
-	t0     = ledger.Millis(1_000_000)
-	second = ledger.Millis(1000)
+	t0     = pix.Millis(1_000_000)
+	second = pix.Millis(1000)
 	hour   = 3600 * second
 )
 
@@ -18,14 +20,14 @@ const (
 const life = 75*hour + 35*60*second + 5*second + slack
 
 // schedule is that of an engine.
-var schedule = []ledger.Millis{5 * second, 300 * second, 1800 * second, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour}
+var schedule = []pix.Millis{5 * second, 300 * second, 1800 * second, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour}
 
 // rig is a machine whose results are durable at once.
 type rig struct {
 	t testing.TB
 	*Machine
 	shelf *shelf
-	now   ledger.Millis
+	now   pix.Millis
 }
 
 func newRig(t testing.TB, change func(*Bounds)) *rig {
@@ -36,7 +38,7 @@ func newRig(t testing.TB, change func(*Bounds)) *rig {
 	return &rig{t: t, Machine: New(schedule, b), shelf: newShelf(), now: t0}
 }
 
-func target(n int) ledger.Target { return ledger.Target{Account: ledger.AccountID(n), Number: 1} }
+func target(n int) layout.Target { return layout.Target{Account: pix.AccountID(n), Number: 1} }
 
 // tick returns the attempts that start. Deliveries that end without an attempt end at once.
 func (r *rig) tick() (attempts []Task) {
@@ -90,14 +92,14 @@ func (r *rig) ends(t Task, result Result) Outcome {
 	o := r.Done(t, result)
 	r.shelf.apply(o.Ops)
 	r.Settled(t)
-	if o.State == ledger.DeliveryPending {
+	if o.State == layout.DeliveryPending {
 		r.Wake(o.Next)
 	}
 	return o
 }
 
 // emit writes a delivery's row and tells the machine of it.
-func (r *rig) emit(t ledger.Target, sequence uint64) {
+func (r *rig) emit(t layout.Target, sequence uint64) {
 	if r.shelf.subscriptions[t] == nil {
 		r.shelf.subscribe(t, ledger.SubscriptionActive)
 	}
@@ -107,7 +109,7 @@ func (r *rig) emit(t ledger.Target, sequence uint64) {
 // TestSchedule checks the time of every attempt of a delivery that nobody acknowledges, with the
 // least and the most jitter, and that it is dead after the last.
 func TestSchedule(t *testing.T) {
-	for entropy, fifths := range map[uint16]ledger.Millis{0: 0, 0xffff: 1} {
+	for entropy, fifths := range map[uint16]pix.Millis{0: 0, 0xffff: 1} {
 		r := newRig(t, nil)
 		r.emit(target(1), 1)
 		for n, wait := range schedule {
@@ -117,7 +119,7 @@ func TestSchedule(t *testing.T) {
 			}
 			o := r.ends(task, Result{Entropy: entropy, Answer: Answer{Err: "no answer"}})
 			want := min(r.now+wait+fifths*wait/5, t0+life) // the longest waits together are longer than a delivery's time
-			if o.State != ledger.DeliveryPending || o.Next.Due != want || o.Alert != "" || o.Stop {
+			if o.State != layout.DeliveryPending || o.Next.Due != want || o.Alert != "" || o.Stop {
 				t.Fatalf("attempt %d at %d: %+v, want the next at %d", n, r.now, o, want)
 			}
 			r.shelf.expectState(t, target(1), 1, "pending")
@@ -127,7 +129,7 @@ func TestSchedule(t *testing.T) {
 			r.now++
 		}
 		o := r.answers(r.one(), 500)
-		if o.State != ledger.DeliveryDead || !strings.Contains(o.Alert, "event 1 ") {
+		if o.State != layout.DeliveryDead || !strings.Contains(o.Alert, "event 1 ") {
 			t.Errorf("the last attempt: %+v", o)
 		}
 		r.shelf.expectState(t, target(1), 1, "dead")
@@ -148,8 +150,8 @@ func TestAskedToWait(t *testing.T) {
 	for _, c := range []struct {
 		status int
 		after  time.Duration
-		due    ledger.Millis // of the delivery
-		pause  ledger.Millis // before the next attempt of another one
+		due    pix.Millis // of the delivery
+		pause  pix.Millis // before the next attempt of another one
 	}{
 		{500, 4 * time.Second, 5 * second, 20},
 		{500, 6 * time.Second, 6 * second, 20},
@@ -212,7 +214,7 @@ func TestAnswers(t *testing.T) {
 // TestAlertOnceAnHour checks that dead deliveries of one subscription raise one alert an hour.
 func TestAlertOnceAnHour(t *testing.T) {
 	r := newRig(t, nil)
-	dies := func(of ledger.Target, sequence uint64) bool {
+	dies := func(of layout.Target, sequence uint64) bool {
 		r.shelf.subscribe(of, ledger.SubscriptionActive)
 		p := r.shelf.wait(of, sequence, r.now)
 		task := Task{Pending: p, Subscription: r.shelf.subscriptions[of], attempt: r.begin(good, of, r.now)}
@@ -221,7 +223,7 @@ func TestAlertOnceAnHour(t *testing.T) {
 	}
 	for n, c := range []struct {
 		of    int
-		at    ledger.Millis
+		at    pix.Millis
 		alert bool
 	}{{1, 0, true}, {1, 1, false}, {2, 2, true}, {1, hour - 1, false}, {1, hour, true}, {1, hour + 1, false}, {1, 3 * hour, true}} {
 		if r.now = t0 + c.at; dies(target(c.of), uint64(n+1)) != c.alert {

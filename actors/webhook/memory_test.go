@@ -4,13 +4,15 @@ import (
 	"encoding/binary"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // endless is a store in which one subscription has a million deliveries, all due.
 type endless struct {
 	shelf
-	of   ledger.Target
+	of   layout.Target
 	read int
 }
 
@@ -22,11 +24,11 @@ func (e *endless) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error 
 		if first = binary.BigEndian.Uint64(lo[13:]) - uint64(t0); binary.BigEndian.Uint64(lo[21:]) > first {
 			first++
 		}
-	} else if p := (ledger.Pending{Target: e.of, Due: t0 + 1, Sequence: 1}); string(p.Key()) < string(lo) {
+	} else if p := (layout.Pending{Target: e.of, Due: t0 + 1, Sequence: 1}); string(p.Key()) < string(lo) {
 		return nil
 	}
 	for n := first; n <= million; n++ {
-		p := ledger.Pending{Target: e.of, Due: t0 + ledger.Millis(n), Sequence: n, Record: n}
+		p := layout.Pending{Target: e.of, Due: t0 + pix.Millis(n), Sequence: n, Record: n}
 		if string(p.Key()) >= string(hi) {
 			break
 		}
@@ -67,7 +69,7 @@ func TestMillion(t *testing.T) {
 	if next < 5000 || rows.read > 2*int(next) {
 		t.Errorf("%d began, %d rows were read", next, rows.read)
 	}
-	m.Wake(ledger.Pending{Target: target(1), Due: t0 + 1, Sequence: 1})
+	m.Wake(layout.Pending{Target: target(1), Due: t0 + 1, Sequence: 1})
 	for range 10 {
 		tasks, err := m.Tick(now, rows)
 		if err != nil {
@@ -99,7 +101,7 @@ func TestAlarmsDoNotPileUp(t *testing.T) {
 			t.Fatalf("after %d: %d are due, %d wait", n, due, waiting)
 		}
 		for _, k := range r.shelf.keys { // the delivered one is swept
-			if ledger.IsDelivery([]byte(k)) && k[13] == byte(ledger.DeliveryDelivered) {
+			if layout.IsDelivery([]byte(k)) && k[13] == byte(layout.DeliveryDelivered) {
 				r.shelf.forget(k)
 				break
 			}
@@ -115,19 +117,19 @@ func TestAlarmsDoNotPileUp(t *testing.T) {
 func TestAlarms(t *testing.T) {
 	var a alarms
 	for n := range 50 {
-		a.set(target(n), ledger.Millis(100-n))
-		a.set(target(n), ledger.Millis(1+n*7%50))
+		a.set(target(n), pix.Millis(100-n))
+		a.set(target(n), pix.Millis(1+n*7%50))
 		if n%5 == 0 {
 			a.set(target(n), 0)
 			a.set(target(n), 0)
 		}
 	}
-	var last ledger.Millis
+	var last pix.Millis
 	rung := 0
-	for now := ledger.Millis(0); now <= 50; now++ {
+	for now := pix.Millis(0); now <= 50; now++ {
 		for at, rings := a.ring(now); rings; at, rings = a.ring(now) {
 			n := int(at.Account)
-			if want := ledger.Millis(1 + n*7%50); now != want || n%5 == 0 || now < last {
+			if want := pix.Millis(1 + n*7%50); now != want || n%5 == 0 || now < last {
 				t.Errorf("%d rings at %d, want %d", n, now, want)
 			}
 			rung, last = rung+1, now

@@ -6,25 +6,27 @@ import (
 	"slices"
 	"time"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
 // Result is the result of an attempt.
 type Result struct {
 	Answer
-	Began     ledger.Millis // time at which the attempt began
-	Now       ledger.Millis // time at which it ended
+	Began     pix.Millis    // time at which the attempt began
+	Now       pix.Millis    // time at which it ended
 	Took      time.Duration // how long it took
-	CreatedAt ledger.Millis // time of the record that caused the event
-	Since     ledger.Millis // from when the event's age counts: CreatedAt, or later where that stamp may be wrong
+	CreatedAt pix.Millis    // time of the record that caused the event
+	Since     pix.Millis    // from when the event's age counts: CreatedAt, or later where that stamp may be wrong
 	Doubted   bool          // engine time is doubted: the time for attempts does not end
 	Entropy   uint16        // drawn; makes the jitter
 }
 
 // Begun is the result of an attempt that begins. r is the record that causes the event; nil: it
 // was not read, or cannot be.
-func Begun(began ledger.Reading, r *ledger.Record) Result {
+func Begun(began pix.Reading, r *ledger.Record) Result {
 	if r == nil {
 		return Result{Began: began.Time, CreatedAt: began.Time, Since: began.Time}
 	}
@@ -33,7 +35,7 @@ func Begun(began ledger.Reading, r *ledger.Record) Result {
 
 // End sets what the end of an attempt adds, besides the receiver's answer. ahead is the process's
 // (see Ahead); drawn is random.
-func (r *Result) End(began, now ledger.Reading, ahead ledger.Millis, drawn uint16) {
+func (r *Result) End(began, now pix.Reading, ahead pix.Millis, drawn uint16) {
 	r.Now, r.Took = now.Clock+ahead, time.Duration(now.Clock-began.Clock)*time.Millisecond
 	r.Doubted, r.Entropy = now.Doubted, drawn
 }
@@ -41,8 +43,8 @@ func (r *Result) End(began, now ledger.Reading, ahead ledger.Millis, drawn uint1
 // Outcome is what follows from an attempt.
 type Outcome struct {
 	Ops   []wal.Op // changes of rows, to be written in one entry
-	State ledger.DeliveryState
-	Next  ledger.Pending // the delivery's new row, where State is DeliveryPending
+	State layout.DeliveryState
+	Next  layout.Pending // the delivery's new row, where State is DeliveryPending
 	Stop  bool           // the receiver wants no more events: the subscription must be stopped
 	Alert string         // the message of an alert that the delivery is dead; empty: none
 }
@@ -65,12 +67,12 @@ func (m *Machine) Done(t Task, r Result) Outcome {
 	if r.delivered() {
 		delete(m.bad, t.Target)
 		q.wide = min(2*q.wide, m.bounds.Each)
-		return t.end(r, ledger.DeliveryDelivered, "")
+		return t.end(r, layout.DeliveryDelivered, "")
 	}
 	q.wide = 1
 	m.failed(q, r)
 	if r.Status == http.StatusGone {
-		o := t.end(r, ledger.DeliveryDead, "the receiver answered 410")
+		o := t.end(r, layout.DeliveryDead, "the receiver answered 410")
 		o.Stop = true
 		return o
 	}
@@ -81,7 +83,7 @@ func (m *Machine) Done(t Task, r Result) Outcome {
 		if int(t.Tries) < len(m.schedule) {
 			why = tooOld
 		}
-		o := t.end(r, ledger.DeliveryDead, why)
+		o := t.end(r, layout.DeliveryDead, why)
 		if m.may(AlertDead, t.Target, r.Now) {
 			o.Alert = deadMessage(t.Subscription, t.Sequence)
 		}
@@ -91,11 +93,11 @@ func (m *Machine) Done(t Task, r Result) Outcome {
 	if !r.Doubted {
 		due = min(due, end) // so that the last attempt is made although the jitter made the waits longer
 	}
-	return t.again(r, max(due, r.Now+ledger.Millis(r.RetryAfter.Milliseconds())))
+	return t.again(r, max(due, r.Now+pix.Millis(r.RetryAfter.Milliseconds())))
 }
 
 // since is the instant from which the delivery's schedule counts.
-func (t *Task) since(r Result) ledger.Millis {
+func (t *Task) since(r Result) pix.Millis {
 	if t.Status != nil && t.Status.Since != 0 {
 		return t.Status.Since
 	}
@@ -109,9 +111,9 @@ func (r *Result) delivered() bool { return r.Status >= 200 && r.Status < 300 }
 func (m *Machine) failed(q *queue, r Result) {
 	f, known := m.bad[q.target]
 	f.row++
-	pause := min(pauseAfterFailure*ledger.Millis(f.row), maxPause)
+	pause := min(pauseAfterFailure*pix.Millis(f.row), maxPause)
 	if r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable {
-		pause = max(pause, ledger.Millis(r.RetryAfter.Milliseconds()))
+		pause = max(pause, pix.Millis(r.RetryAfter.Milliseconds()))
 	}
 	f.pause = max(f.pause, r.Now+pause)
 	if known || len(m.bad) < m.bounds.Remember {
@@ -121,20 +123,20 @@ func (m *Machine) failed(q *queue, r Result) {
 
 // wait is how long, in ms, the delivery waits for its next attempt: the schedule's time and up
 // to 20 % more.
-func (m *Machine) wait(t Task, r Result) ledger.Millis {
+func (m *Machine) wait(t Task, r Result) pix.Millis {
 	scheduled := m.schedule[t.Tries]
-	return scheduled + scheduled/5*ledger.Millis(r.Entropy)/(1<<16-1)
+	return scheduled + scheduled/5*pix.Millis(r.Entropy)/(1<<16-1)
 }
 
 // told names a kind of alert about a subscription.
 type told struct {
 	kind string
-	ledger.Target
+	layout.Target
 }
 
 // may tells whether an alert of a kind is raised now: not where one of that kind was raised
 // about the subscription within alertEvery.
-func (m *Machine) may(kind string, t ledger.Target, now ledger.Millis) bool {
+func (m *Machine) may(kind string, t layout.Target, now pix.Millis) bool {
 	about := told{kind, t}
 	if last, raised := m.alerted[about]; raised && now < last+alertEvery {
 		return false
@@ -152,43 +154,43 @@ func deadMessage(s *ledger.Subscription, sequence uint64) string {
 }
 
 // status returns the delivery's status with the attempt of the result.
-func (t *Task) status(r Result) *ledger.DeliveryStatus {
-	s := &ledger.DeliveryStatus{Record: t.Record, Event: t.Event, CreatedAt: r.CreatedAt}
+func (t *Task) status(r Result) *layout.DeliveryStatus {
+	s := &layout.DeliveryStatus{Record: t.Record, Event: t.Event, CreatedAt: r.CreatedAt}
 	if t.Status != nil {
 		*s = *t.Status
-		s.Attempts = append([]ledger.Attempt(nil), s.Attempts...)
+		s.Attempts = append([]layout.Attempt(nil), s.Attempts...)
 	}
 	s.Due, s.Why = 0, ""
-	s.Add(ledger.Attempt{At: r.Began, Took: ledger.Millis(r.Took.Milliseconds()), Status: r.Status, Err: r.Err})
+	s.Add(layout.Attempt{At: r.Began, Took: pix.Millis(r.Took.Milliseconds()), Status: r.Status, Err: r.Err})
 	return s
 }
 
 // end writes that no attempt follows.
-func (t *Task) end(r Result, state ledger.DeliveryState, why string) Outcome {
+func (t *Task) end(r Result, state layout.DeliveryState, why string) Outcome {
 	s := t.status(r)
 	s.Why = why
-	return Outcome{State: state, Ops: append(t.without(), wal.Op{Kind: wal.OpSet, Key: ledger.DeliveryKey(t.Target, state, t.Sequence), Value: s.Encode()})}
+	return Outcome{State: state, Ops: append(t.without(), wal.Op{Kind: wal.OpSet, Key: layout.DeliveryKey(t.Target, state, t.Sequence), Value: s.Encode()})}
 }
 
 // without deletes the delivery's rows as they are before the attempt.
 func (t *Task) without() []wal.Op {
 	ops := append(make([]wal.Op, 0, 3), wal.Op{Kind: wal.OpDelete, Key: t.Key()})
 	if t.Status != nil {
-		ops = append(ops, wal.Op{Kind: wal.OpDelete, Key: ledger.DeliveryKey(t.Target, ledger.DeliveryPending, t.Sequence)})
+		ops = append(ops, wal.Op{Kind: wal.OpDelete, Key: layout.DeliveryKey(t.Target, layout.DeliveryPending, t.Sequence)})
 	}
 	return ops
 }
 
 // again writes that the next attempt is due at a time.
-func (t *Task) again(r Result, due ledger.Millis) Outcome {
+func (t *Task) again(r Result, due pix.Millis) Outcome {
 	next := t.Pending
 	next.Due, next.Tries = due, t.Tries+1
 	s := t.status(r)
 	s.Due = due
-	return Outcome{State: ledger.DeliveryPending, Next: next, Ops: []wal.Op{
+	return Outcome{State: layout.DeliveryPending, Next: next, Ops: []wal.Op{
 		{Kind: wal.OpDelete, Key: t.Key()},
 		{Kind: wal.OpSet, Key: next.Key(), Value: next.Value()},
-		{Kind: wal.OpSet, Key: ledger.DeliveryKey(t.Target, ledger.DeliveryPending, t.Sequence), Value: s.Encode()},
+		{Kind: wal.OpSet, Key: layout.DeliveryKey(t.Target, layout.DeliveryPending, t.Sequence), Value: s.Encode()},
 	}}
 }
 
@@ -202,7 +204,7 @@ func (m *Machine) Buried(t Task) (ops []wal.Op) {
 		}
 		s.Due, s.Why = 0, t.why
 		ops = append(ops, one.without()...)
-		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: ledger.DeliveryKey(one.Target, ledger.DeliveryDead, one.Sequence), Value: s.Encode()})
+		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: layout.DeliveryKey(one.Target, layout.DeliveryDead, one.Sequence), Value: s.Encode()})
 	}
 	return ops
 }
@@ -210,22 +212,22 @@ func (m *Machine) Buried(t Task) (ops []wal.Op) {
 // Again puts a delivery back in line: its next attempt is due now, and the schedule begins
 // anew. state and s are what is known of the delivery, of which no attempt may run now. The
 // caller must call Settled once the changes are durable.
-func (m *Machine) Again(t ledger.Target, sequence uint64, state ledger.DeliveryState, s *ledger.DeliveryStatus, now ledger.Millis) (Task, Outcome) {
+func (m *Machine) Again(t layout.Target, sequence uint64, state layout.DeliveryState, s *layout.DeliveryStatus, now pix.Millis) (Task, Outcome) {
 	q := m.queue(t)
 	if f, bad := m.bad[t]; bad { // whoever asks for an attempt now does not wait for the receiver's pause to end
 		f.pause = 0
 		m.bad[t] = f
 	}
 	q.running[sequence] = now
-	q.loaded = slices.DeleteFunc(q.loaded, func(p ledger.Pending) bool { return p.Sequence == sequence })
-	next := ledger.Pending{Target: t, Due: now, Sequence: sequence, Record: s.Record, Event: s.Event}
+	q.loaded = slices.DeleteFunc(q.loaded, func(p layout.Pending) bool { return p.Sequence == sequence })
+	next := layout.Pending{Target: t, Due: now, Sequence: sequence, Record: s.Record, Event: s.Event}
 	var ops []wal.Op
-	if state == ledger.DeliveryPending {
+	if state == layout.DeliveryPending {
 		old := next
 		old.Due = s.Due
 		ops = append(ops, wal.Op{Kind: wal.OpDelete, Key: old.Key()})
 	} else {
-		ops = append(ops, wal.Op{Kind: wal.OpDelete, Key: ledger.DeliveryKey(t, state, sequence)})
+		ops = append(ops, wal.Op{Kind: wal.OpDelete, Key: layout.DeliveryKey(t, state, sequence)})
 	}
 	again := *s
 	again.Due, again.Why, again.Since = now, "", now
@@ -233,12 +235,12 @@ func (m *Machine) Again(t ledger.Target, sequence uint64, state ledger.DeliveryS
 		m.held[t] = sequence
 	}
 	ops = append(ops, wal.Op{Kind: wal.OpSet, Key: next.Key(), Value: next.Value()},
-		wal.Op{Kind: wal.OpSet, Key: ledger.DeliveryKey(t, ledger.DeliveryPending, sequence), Value: again.Encode()})
-	return Task{Pending: next}, Outcome{State: ledger.DeliveryPending, Next: next, Ops: ops}
+		wal.Op{Kind: wal.OpSet, Key: layout.DeliveryKey(t, layout.DeliveryPending, sequence), Value: again.Encode()})
+	return Task{Pending: next}, Outcome{State: layout.DeliveryPending, Next: next, Ops: ops}
 }
 
 // attempts tells whether an attempt of a delivery runs now, or its result is not durable yet.
-func (m *Machine) attempts(t ledger.Target, sequence uint64) bool {
+func (m *Machine) attempts(t layout.Target, sequence uint64) bool {
 	q := m.queues[t]
 	return q != nil && q.running[sequence] != 0
 }

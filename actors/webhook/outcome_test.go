@@ -4,16 +4,18 @@ import (
 	"testing"
 	"time"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestAttemptTimes checks the times of an attempt in a process whose clock is hours behind the
 // newest record: it began at the stamp, its end and its length are measured by the clock, and
 // an event that was stamped under doubt ages from the start of the process.
 func TestAttemptTimes(t *testing.T) {
-	start := ledger.Millis(1_000_000_000)
+	start := pix.Millis(1_000_000_000)
 	stamp := start + 5*hour
-	began := ledger.Reading{Time: stamp, Clock: start + 100, Start: start}
+	began := pix.Reading{Time: stamp, Clock: start + 100, Start: start}
 	sure := &ledger.Record{Time: start - 7*hour, Body: ledger.Body{Tx: &ledger.Transaction{}}}
 	doubted := &ledger.Record{Time: start - 7*hour, Body: ledger.Body{Tx: &ledger.Transaction{Doubted: true}}}
 	for name, c := range map[string]struct {
@@ -29,13 +31,13 @@ func TestAttemptTimes(t *testing.T) {
 			t.Errorf("%s begins as %+v, want %+v", name, r, c.want)
 		}
 		r.Answer = Answer{Status: 204}
-		r.End(began, ledger.Reading{Time: stamp + 3, Clock: start + 2600, Doubted: true, Start: start}, 5*hour, 0xabcd)
+		r.End(began, pix.Reading{Time: stamp + 3, Clock: start + 2600, Doubted: true, Start: start}, 5*hour, 0xabcd)
 		c.want.Answer, c.want.Now, c.want.Took = Answer{Status: 204}, stamp+2600, 2500*time.Millisecond
 		c.want.Doubted, c.want.Entropy = true, 0xabcd
 		if r != c.want {
 			t.Errorf("%s ends as %+v, want %+v", name, r, c.want)
 		}
-		r.End(began, ledger.Reading{Time: stamp, Clock: start + 100, Start: start}, 0, 0)
+		r.End(began, pix.Reading{Time: stamp, Clock: start + 100, Start: start}, 0, 0)
 		if r.Doubted || r.Now != start+100 || r.Took != 0 {
 			t.Errorf("%s ends without doubt as %+v", name, r)
 		}
@@ -49,7 +51,7 @@ func TestAttemptsAreCounted(t *testing.T) {
 		0: "error", 101: "1xx", 199: "1xx", 200: "2xx", 299: "2xx", 302: "3xx", 404: "4xx", 499: "4xx", 500: "5xx", 599: "5xx", 600: "error", 999: "error",
 	} {
 		k := newDesk(t, nil)
-		for _, end := range []ledger.DeliveryState{ledger.DeliveryPending, ledger.DeliveryDelivered, ledger.DeliveryDead, ledger.DeliveryDead} {
+		for _, end := range []layout.DeliveryState{layout.DeliveryPending, layout.DeliveryDelivered, layout.DeliveryDead, layout.DeliveryDead} {
 			k.counts.attempt(Result{Answer: Answer{Status: status}}, end)
 		}
 		m := k.Measure()

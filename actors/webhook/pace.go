@@ -3,7 +3,8 @@ package webhook
 import (
 	"slices"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // patience is how long, in ms, an attempt may run before it counts as slow.
@@ -25,14 +26,14 @@ var classNames = [classes]string{good: "good", failing: "failing", slow: "slow"}
 
 // attempt is an attempt that was begun.
 type attempt struct {
-	at     ledger.Millis
-	target ledger.Target
+	at     pix.Millis
+	target layout.Target
 	share  *share // where it is counted
 	over   bool
 }
 
 // class returns the class of a subscription.
-func (m *Machine) class(t ledger.Target) class {
+func (m *Machine) class(t layout.Target) class {
 	if m.slow[t] {
 		return slow
 	}
@@ -43,7 +44,7 @@ func (m *Machine) class(t ledger.Target) class {
 }
 
 // begin counts an attempt that begins in a pool.
-func (m *Machine) begin(c class, t ledger.Target, now ledger.Millis) *attempt {
+func (m *Machine) begin(c class, t layout.Target, now pix.Millis) *attempt {
 	a := &attempt{at: now, target: t, share: m.pools[c].share(t.Account)}
 	a.share.take()
 	if c != slow {
@@ -53,14 +54,14 @@ func (m *Machine) begin(c class, t ledger.Target, now ledger.Millis) *attempt {
 }
 
 // end stops counting an attempt.
-func (m *Machine) end(a *attempt, now ledger.Millis) {
+func (m *Machine) end(a *attempt, now pix.Millis) {
 	a.over = true
 	a.share.release()
 	m.took(a.target, now-a.at >= patience)
 }
 
 // took notes whether a subscription's newest attempt is slow.
-func (m *Machine) took(t ledger.Target, isSlow bool) {
+func (m *Machine) took(t layout.Target, isSlow bool) {
 	if !isSlow {
 		delete(m.slow, t)
 	} else if len(m.slow) < m.bounds.Remember {
@@ -70,7 +71,7 @@ func (m *Machine) took(t ledger.Target, isSlow bool) {
 
 // overdue moves attempts that have become slow to the pool of those. One that has no place there
 // stays where it is until it gets one, so that no pool ever has more than its places.
-func (m *Machine) overdue(now ledger.Millis) {
+func (m *Machine) overdue(now pix.Millis) {
 	for len(m.begun) > 0 && (m.begun[0].over || m.begun[0].at+patience <= now) {
 		if a := m.begun[0]; !a.over {
 			m.took(a.target, true)

@@ -3,7 +3,7 @@ package webhook
 import (
 	"container/list"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // Places are how many attempts of a pool run at once.
@@ -20,7 +20,7 @@ type pool struct {
 	places  Places
 	running int
 	waiting int // queues in line
-	shares  map[ledger.AccountID]*share
+	shares  map[pix.AccountID]*share
 	turns   []*share // accounts with queues in line, in the order of their turns
 	aside   uint64   // how often a queue came into line while its account had all places of its share
 }
@@ -28,13 +28,13 @@ type pool struct {
 // share is what one account has of a pool.
 type share struct {
 	pool    *pool
-	account ledger.AccountID
+	account pix.AccountID
 	running int
 	queues  list.List // those in line, of *queue
 	turning bool      // it is in pool.turns
 }
 
-func (p *pool) share(id ledger.AccountID) *share {
+func (p *pool) share(id pix.AccountID) *share {
 	s := p.shares[id]
 	if s == nil {
 		s = &share{pool: p, account: id}

@@ -3,7 +3,9 @@ package webhook
 import (
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestHanging checks that subscriptions of many accounts that never answer do not keep another
@@ -62,7 +64,7 @@ func TestPause(t *testing.T) {
 	for n := range uint64(100) {
 		r.emit(target(1), n+1)
 	}
-	for n := range ledger.Millis(60) {
+	for n := range pix.Millis(60) {
 		r.answers(r.one(), 500)
 		pause := min(20*(n+1), 1000)
 		r.quiet()
@@ -111,7 +113,7 @@ func TestStart(t *testing.T) {
 	const many = 3500
 	r := newRig(t, func(b *Bounds) { b.Good.All = 100 })
 	for n := range many {
-		of := ledger.Target{Account: ledger.AccountID(n/2 + 1), Number: uint32(n%2 + 1)}
+		of := layout.Target{Account: pix.AccountID(n/2 + 1), Number: uint32(n%2 + 1)}
 		r.shelf.subscribe(of, ledger.SubscriptionActive)
 		due := t0 - 1
 		if n%7 == 0 {

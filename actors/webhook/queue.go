@@ -3,30 +3,32 @@ package webhook
 import (
 	"container/list"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // queue is one subscription of which something is due or runs.
 type queue struct {
-	target       ledger.Target
+	target       layout.Target
 	subscription *ledger.Subscription // nil: it must be read
 	share        *share               // in whose line it waits for its turn; nil: in none
 	place        *list.Element        // in share.queues
 
 	// mark is the first row that was not read yet: rows before it are loaded, run, or are
 	// reported by Machine.Wake.
-	mark    ledger.Pending
-	loaded  []ledger.Pending         // rows that are due and were read, oldest due time first
-	running map[uint64]ledger.Millis // due times, by the event's sequence, of deliveries that are attempted now or whose result is not durable yet
-	dry     bool                     // the last load read all that was due then
-	next    ledger.Millis            // due time of the first row that is not due yet; 0: there was none
+	mark    layout.Pending
+	loaded  []layout.Pending      // rows that are due and were read, oldest due time first
+	running map[uint64]pix.Millis // due times, by the event's sequence, of deliveries that are attempted now or whose result is not durable yet
+	dry     bool                  // the last load read all that was due then
+	next    pix.Millis            // due time of the first row that is not due yet; 0: there was none
 
 	wide   int                               // how many attempts may run at once, while all succeed
-	status map[uint64]*ledger.DeliveryStatus // of loaded deliveries that were attempted before
+	status map[uint64]*layout.DeliveryStatus // of loaded deliveries that were attempted before
 }
 
-func newQueue(t ledger.Target) *queue {
-	return &queue{target: t, running: map[uint64]ledger.Millis{}, wide: 1, status: map[uint64]*ledger.DeliveryStatus{}}
+func newQueue(t layout.Target) *queue {
+	return &queue{target: t, running: map[uint64]pix.Millis{}, wide: 1, status: map[uint64]*layout.DeliveryStatus{}}
 }
 
 // active tells whether the subscription gets its deliveries; else they end as dead.
@@ -42,7 +44,7 @@ func (q *queue) width(most int) int {
 
 // back makes the next load begin at the row, or before it where loaded rows are earlier: they
 // are forgotten and must be read again. A row behind the mark is found anyway.
-func (q *queue) back(p ledger.Pending) {
+func (q *queue) back(p layout.Pending) {
 	if !earlier(p, q.mark) {
 		return
 	}
@@ -53,25 +55,25 @@ func (q *queue) back(p ledger.Pending) {
 }
 
 // earlier tells whether the row a comes before the row b.
-func earlier(a, b ledger.Pending) bool {
+func earlier(a, b layout.Pending) bool {
 	return a.Due < b.Due || a.Due == b.Due && a.Sequence < b.Sequence
 }
 
 // restart makes the next load begin at the row.
-func (q *queue) restart(p ledger.Pending) {
+func (q *queue) restart(p layout.Pending) {
 	q.mark, q.loaded, q.dry = p, nil, false
 	clear(q.status)
 }
 
 // load reads rows that are due, at most the number most. Of a subscription that is stopped or
 // removed it also reads rows that are due later.
-func (q *queue) load(now ledger.Millis, rows Rows, most int) error {
-	_, hi := ledger.PendingOf(q.target)
+func (q *queue) load(now pix.Millis, rows Rows, most int) error {
+	_, hi := layout.PendingOf(q.target)
 	q.next = 0
-	var loaded []ledger.Pending
+	var loaded []layout.Pending
 	mark, full := q.mark, false
-	err := rows.Scan(ledger.PendingKey(q.target, q.mark.Due, q.mark.Sequence), hi, func(k, v []byte) (bool, error) {
-		p, err := ledger.DecodePending(k, v)
+	err := rows.Scan(layout.PendingKey(q.target, q.mark.Due, q.mark.Sequence), hi, func(k, v []byte) (bool, error) {
+		p, err := layout.DecodePending(k, v)
 		switch {
 		case err != nil:
 			return false, err
@@ -94,12 +96,12 @@ func (q *queue) load(now ledger.Millis, rows Rows, most int) error {
 	}
 	clear(q.status)
 	for _, p := range loaded {
-		v, ok, err := rows.Get(ledger.DeliveryKey(q.target, ledger.DeliveryPending, p.Sequence))
+		v, ok, err := rows.Get(layout.DeliveryKey(q.target, layout.DeliveryPending, p.Sequence))
 		if err != nil {
 			return err
 		}
 		if ok {
-			if q.status[p.Sequence], err = ledger.DecodeDeliveryStatus(v); err != nil {
+			if q.status[p.Sequence], err = layout.DecodeDeliveryStatus(v); err != nil {
 				return err
 			}
 		}
@@ -109,7 +111,7 @@ func (q *queue) load(now ledger.Millis, rows Rows, most int) error {
 }
 
 // mayLoad tells whether a load may find something that is due.
-func (q *queue) mayLoad(now ledger.Millis) bool {
+func (q *queue) mayLoad(now pix.Millis) bool {
 	return !q.dry || q.next != 0 && q.next <= now
 }
 
@@ -123,7 +125,7 @@ func (q *queue) begin(a *attempt) Task {
 
 // bury ends all loaded deliveries as dead.
 func (q *queue) bury() Task {
-	t := Task{Pending: ledger.Pending{Target: q.target}, Subscription: q.subscription, why: "the webhook is stopped"}
+	t := Task{Pending: layout.Pending{Target: q.target}, Subscription: q.subscription, why: "the webhook is stopped"}
 	if q.subscription.Status == ledger.SubscriptionRemoved {
 		t.why = "the webhook was removed"
 	}

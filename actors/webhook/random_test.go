@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -19,8 +21,8 @@ type world struct {
 	machine *Machine
 	inbox   Inbox
 	shelf   *shelf
-	now     ledger.Millis
-	events  map[ledger.AccountID]uint64
+	now     pix.Millis
+	events  map[pix.AccountID]uint64
 
 	written  []entry            // appended, and not durable
 	durable  []entry            // durable, and not released
@@ -28,12 +30,12 @@ type world struct {
 	attempts map[delivered]bool // deliveries of tasks
 	known    map[delivered]bool // deliveries that became durable
 	tried    map[delivered]bool // deliveries of which an attempt began
-	ending   map[ledger.Target]bool
+	ending   map[layout.Target]bool
 }
 
 // delivered names a delivery.
 type delivered struct {
-	ledger.Target
+	layout.Target
 	sequence uint64
 }
 
@@ -44,12 +46,12 @@ type entry struct {
 	release func()
 }
 
-var worldTargets = []ledger.Target{{Account: 1, Number: 1}, {Account: 1, Number: 2}, {Account: 1, Number: 3}, {Account: 2, Number: 1}}
+var worldTargets = []layout.Target{{Account: 1, Number: 1}, {Account: 1, Number: 2}, {Account: 1, Number: 3}, {Account: 2, Number: 1}}
 
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
-		t: t, rng: rand.New(rand.NewPCG(seed, 7)), seed: seed, shelf: newShelf(), now: 1_000_000, events: map[ledger.AccountID]uint64{},
-		known: map[delivered]bool{}, tried: map[delivered]bool{}, ending: map[ledger.Target]bool{},
+		t: t, rng: rand.New(rand.NewPCG(seed, 7)), seed: seed, shelf: newShelf(), now: 1_000_000, events: map[pix.AccountID]uint64{},
+		known: map[delivered]bool{}, tried: map[delivered]bool{}, ending: map[layout.Target]bool{},
 	}
 	for _, of := range worldTargets {
 		w.shelf.subscribe(of, ledger.SubscriptionActive)
@@ -60,7 +62,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 
 // start begins a new process on the rows that are durable.
 func (w *world) start() {
-	w.machine = New([]ledger.Millis{1000, 5000}, Bounds{
+	w.machine = New([]pix.Millis{1000, 5000}, Bounds{
 		Each: 1 + w.rng.IntN(4), Good: Places{4, 3}, Failing: Places{2, 1 + w.rng.IntN(2)}, Slow: Places{1 + w.rng.IntN(3), 2},
 		Look: 1 + w.rng.IntN(4), Find: 1, Remember: 3,
 	})
@@ -74,14 +76,14 @@ func (w *world) failf(format string, args ...any) {
 
 // emit writes a record with a few events.
 func (w *world) emit() {
-	a := ledger.AccountID(1 + w.rng.IntN(2))
+	a := pix.AccountID(1 + w.rng.IntN(2))
 	r := &ledger.Record{Account: a, Seq: w.events[a] + 1, Time: w.now}
 	var rows []wal.Op
 	n := 1 + w.rng.IntN(2)
 	w.events[a] += uint64(n)
 	r.Totals.Events = w.events[a]
 	for i := range n {
-		r.Events = append(r.Events, ledger.EventReceived)
+		r.Events = append(r.Events, pix.EventReceived)
 		for _, of := range worldTargets {
 			if of.Account == a && !w.ending[of] {
 				r.Deliveries = append(r.Deliveries, ledger.Delivery{Event: uint8(i), Subscription: of.Number})
@@ -107,7 +109,7 @@ func (w *world) end() {
 	}
 	w.ending[of] = true
 	r := &ledger.Record{Account: of.Account, Time: w.now}
-	r.Subscription = &ledger.Subscription{ID: ledger.NewSubscriptionID(of.Account, of.Number, [4]byte{})}
+	r.Subscription = &ledger.Subscription{ID: pix.NewSubscriptionID(of.Account, of.Number, [4]byte{})}
 	w.written = append(w.written, entry{nil, func() { w.shelf.subscribe(of, status) }, func() { w.inbox.Emitted(r) }})
 }
 
@@ -136,9 +138,9 @@ func (w *world) release() {
 // consistent checks the rows of every delivery that changes are about.
 func (w *world) consistent(ops []wal.Op) {
 	for _, o := range ops {
-		p, err := ledger.DecodePending(o.Key, make([]byte, 10))
+		p, err := layout.DecodePending(o.Key, make([]byte, 10))
 		if err != nil {
-			p.Target, _, p.Sequence, _ = ledger.DecodeDeliveryKey(o.Key)
+			p.Target, _, p.Sequence, _ = layout.DecodeDeliveryKey(o.Key)
 		}
 		if got := w.shelf.stands(p.Target, p.Sequence); got != "new" && got != "pending" && got != "delivered" && got != "dead" {
 			w.failf("delivery %d of %+v is %s", p.Sequence, p.Target, got)
@@ -153,7 +155,7 @@ func (w *world) tick() {
 	if err != nil {
 		w.failf("%v", err)
 	}
-	running := map[ledger.Target]int{}
+	running := map[layout.Target]int{}
 	for _, t := range append(w.tasks, tasks...) {
 		if running[t.Target]++; running[t.Target] > w.machine.bounds.Each {
 			w.failf("%d attempts of %+v run", running[t.Target], t.Target)
@@ -205,7 +207,7 @@ func (w *world) begins(t Task) {
 	if _, there := w.shelf.rows[string(t.Key())]; !there || t.Due > w.now && !w.ending[t.Target] {
 		w.failf("delivery %+v begins at %d, its row is there: %v", t.Pending, w.now, there)
 	}
-	_, attempted := w.shelf.rows[string(ledger.DeliveryKey(t.Target, ledger.DeliveryPending, t.Sequence))]
+	_, attempted := w.shelf.rows[string(layout.DeliveryKey(t.Target, layout.DeliveryPending, t.Sequence))]
 	if attempted != (t.Status != nil) {
 		w.failf("delivery %+v begins with the status %+v", t.Pending, t.Status)
 	}
@@ -213,7 +215,7 @@ func (w *world) begins(t Task) {
 }
 
 // settles appends what follows from a task.
-func (w *world) settles(t Task, ops []wal.Op, next *ledger.Pending) {
+func (w *world) settles(t Task, ops []wal.Op, next *layout.Pending) {
 	w.written = append(w.written, entry{ops, nil, func() {
 		delete(w.attempts, delivered{t.Target, t.Sequence})
 		for i := range t.Bury {
@@ -238,8 +240,8 @@ func (w *world) answer(good int) {
 		r.RetryAfter = time.Duration(w.rng.IntN(3)) * time.Second
 	}
 	o := w.machine.Done(t, r)
-	var next *ledger.Pending
-	if o.State == ledger.DeliveryPending {
+	var next *layout.Pending
+	if o.State == layout.DeliveryPending {
 		next = &o.Next
 	}
 	w.settles(t, o.Ops, next)

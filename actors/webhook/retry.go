@@ -3,7 +3,9 @@ package webhook
 import (
 	"errors"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -11,7 +13,7 @@ import (
 // now, and the schedule begins anew. It returns once that is durable. Errors: ledger.ErrNoDelivery;
 // ledger.ErrSubscriptionEnded where the subscription gets nothing any more; ledger.ErrCut where
 // the process ends first; the store failed.
-func (d *Dispatcher) Retry(t ledger.Target, e ledger.Event) error {
+func (d *Dispatcher) Retry(t layout.Target, e ledger.Event) error {
 	if err := d.takes(t); err != nil {
 		return err
 	}
@@ -36,11 +38,11 @@ func (d *Dispatcher) await(done <-chan error) error {
 
 // RetryAll puts all dead deliveries of a subscription, and all that are held, back in line and
 // returns their number. Where it fails, some may be back in line.
-func (d *Dispatcher) RetryAll(t ledger.Target) (n int, err error) {
+func (d *Dispatcher) RetryAll(t layout.Target) (n int, err error) {
 	if err := d.takes(t); err != nil {
 		return 0, err
 	}
-	for _, state := range []ledger.DeliveryState{ledger.DeliveryDead, ledger.DeliveryPending} {
+	for _, state := range []layout.DeliveryState{layout.DeliveryDead, layout.DeliveryPending} {
 		for from := uint64(0); ; {
 			all, err := d.left(t, state, from)
 			if err != nil || len(all) == 0 {
@@ -65,14 +67,14 @@ const retryTogether = 256
 
 // left returns the events of the next deliveries in a state, from a sequence on, of which no
 // attempt follows.
-func (d *Dispatcher) left(t ledger.Target, state ledger.DeliveryState, from uint64) (all []uint64, err error) {
-	lo, hi := ledger.DeliveriesOf(t, state, from)
+func (d *Dispatcher) left(t layout.Target, state layout.DeliveryState, from uint64) (all []uint64, err error) {
+	lo, hi := layout.DeliveriesOf(t, state, from)
 	err = d.Rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		_, _, sequence, err := ledger.DecodeDeliveryKey(k)
+		_, _, sequence, err := layout.DecodeDeliveryKey(k)
 		if err != nil {
 			return false, err
 		}
-		s, err := ledger.DecodeDeliveryStatus(v)
+		s, err := layout.DecodeDeliveryStatus(v)
 		if err == nil && s.NextAttempt() == 0 {
 			all = append(all, sequence)
 		}
@@ -82,12 +84,12 @@ func (d *Dispatcher) left(t ledger.Target, state ledger.DeliveryState, from uint
 }
 
 // retryThese puts deliveries back in line and returns how many of them are durable.
-func (d *Dispatcher) retryThese(t ledger.Target, all []uint64) (n int, err error) {
+func (d *Dispatcher) retryThese(t layout.Target, all []uint64) (n int, err error) {
 	done := make(chan error, len(all))
 	started := 0
 	for _, sequence := range all {
 		waits, err := d.again(t, sequence, 0, done) // each has a status row
-		if err != nil && !errors.Is(err, ledger.ErrNoDelivery) {
+		if err != nil && !errors.Is(err, layout.ErrNoDelivery) {
 			return n, err
 		}
 		if waits {
@@ -104,15 +106,15 @@ func (d *Dispatcher) retryThese(t ledger.Target, all []uint64) (n int, err error
 }
 
 // takes returns ledger.ErrNoDelivery or ledger.ErrSubscriptionEnded where the subscription gets no deliveries.
-func (d *Dispatcher) takes(t ledger.Target) error {
+func (d *Dispatcher) takes(t layout.Target) error {
 	s, err := d.Rows.Subscription(t)
 	switch {
 	case err != nil:
 		return err
 	case s == nil:
-		return ledger.ErrNoDelivery
+		return layout.ErrNoDelivery
 	case s.Status != ledger.SubscriptionActive:
-		return ledger.ErrSubscriptionEnded
+		return layout.ErrSubscriptionEnded
 	}
 	return nil
 }
@@ -120,7 +122,7 @@ func (d *Dispatcher) takes(t ledger.Target) error {
 // again puts one delivery back in line. waits is false where an attempt of it runs now: then
 // there is nothing to do. Else done gets a value once the change is durable. at is the time of the
 // event's record.
-func (d *Dispatcher) again(t ledger.Target, sequence uint64, at ledger.Millis, done chan<- error) (waits bool, err error) {
+func (d *Dispatcher) again(t layout.Target, sequence uint64, at pix.Millis, done chan<- error) (waits bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	// A task whose end is durable, and not yet known to the machine, must not count as running.
@@ -128,7 +130,7 @@ func (d *Dispatcher) again(t ledger.Target, sequence uint64, at ledger.Millis, d
 	if d.machine.attempts(t, sequence) {
 		return false, nil
 	}
-	state, s, err := ledger.FindDelivery(d.Rows, t, sequence, at)
+	state, s, err := layout.FindDelivery(d.Rows, t, sequence, at)
 	if err != nil {
 		return false, err
 	}

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -17,7 +19,7 @@ func TestRetries(t *testing.T) {
 	var status atomic.Int64
 	hold := make(chan struct{})
 	k := newDesk(t, func(_ context.Context, p Post) Answer {
-		if id, _ := ledger.ParseEventID(string(p.Body)); id.Sequence() == 2 {
+		if id, _ := pix.ParseEventID(string(p.Body)); id.Sequence() == 2 {
 			<-hold
 		}
 		return Answer{Status: int(status.Load())}
@@ -75,25 +77,25 @@ func (k *desk) event(sequence uint64) ledger.Event {
 }
 
 // waiting is the record of an event for subscription 1 of account 1.
-func waiting(sequence uint64, at ledger.Millis) *ledger.Record {
+func waiting(sequence uint64, at pix.Millis) *ledger.Record {
 	r := &ledger.Record{Account: 1, Seq: sequence, Time: at}
-	r.Events, r.Totals.Events, r.Deliveries = []ledger.EventKind{ledger.EventReceived}, sequence, []ledger.Delivery{{Subscription: 1}}
+	r.Events, r.Totals.Events, r.Deliveries = []pix.EventKind{pix.EventReceived}, sequence, []ledger.Delivery{{Subscription: 1}}
 	return r
 }
 
 // refusals checks which deliveries are not put back in line.
 func (k *desk) refusals() {
 	k.t.Helper()
-	gone := ledger.Target{Account: 1, Number: 3}
+	gone := layout.Target{Account: 1, Number: 3}
 	for _, status := range []ledger.SubscriptionStatus{ledger.SubscriptionStopped, ledger.SubscriptionRemoved} {
 		k.rows(func(s *shelf) { s.subscribe(gone, status) })
 		_, err := k.RetryAll(gone)
-		if !errors.Is(err, ledger.ErrSubscriptionEnded) || !errors.Is(k.Retry(gone, k.event(1)), ledger.ErrSubscriptionEnded) {
+		if !errors.Is(err, layout.ErrSubscriptionEnded) || !errors.Is(k.Retry(gone, k.event(1)), layout.ErrSubscriptionEnded) {
 			k.t.Error(status, err)
 		}
 	}
 	_, err := k.RetryAll(target(77))
-	if !errors.Is(err, ledger.ErrNoDelivery) || !errors.Is(k.Retry(target(77), k.event(1)), ledger.ErrNoDelivery) || !errors.Is(k.Retry(target(1), k.event(77)), ledger.ErrNoDelivery) {
+	if !errors.Is(err, layout.ErrNoDelivery) || !errors.Is(k.Retry(target(77), k.event(1)), layout.ErrNoDelivery) || !errors.Is(k.Retry(target(1), k.event(77)), layout.ErrNoDelivery) {
 		k.t.Error(err)
 	}
 }
@@ -102,16 +104,16 @@ func (k *desk) refusals() {
 // back in line.
 func TestRetryAllDead(t *testing.T) {
 	k := newDesk(t, nil)
-	ended := func(sequence uint64, state ledger.DeliveryState) wal.Op {
-		s := ledger.DeliveryStatus{Record: sequence, CreatedAt: t0, Attempts: []ledger.Attempt{{At: t0, Status: 500}}}
-		return wal.Op{Kind: wal.OpSet, Key: ledger.DeliveryKey(target(1), state, sequence), Value: s.Encode()}
+	ended := func(sequence uint64, state layout.DeliveryState) wal.Op {
+		s := layout.DeliveryStatus{Record: sequence, CreatedAt: t0, Attempts: []layout.Attempt{{At: t0, Status: 500}}}
+		return wal.Op{Kind: wal.OpSet, Key: layout.DeliveryKey(target(1), state, sequence), Value: s.Encode()}
 	}
 	const dead = 600
 	k.rows(func(s *shelf) {
 		for n := range uint64(dead) {
-			s.apply([]wal.Op{ended(1000+n, ledger.DeliveryDead)})
+			s.apply([]wal.Op{ended(1000+n, layout.DeliveryDead)})
 		}
-		s.apply([]wal.Op{ended(1, ledger.DeliveryDelivered)})
+		s.apply([]wal.Op{ended(1, layout.DeliveryDelivered)})
 	})
 	k.run()
 	if n, err := k.RetryAll(target(1)); n != dead || err != nil {
@@ -132,9 +134,9 @@ func TestRetryAllDead(t *testing.T) {
 func TestSweep(t *testing.T) {
 	k := newDesk(t, nil)
 	const day = 24 * hour
-	row := func(number uint32, sequence uint64, state ledger.DeliveryState, age ledger.Millis) string {
-		s := ledger.DeliveryStatus{Record: sequence, CreatedAt: k.now() - age}
-		key := ledger.DeliveryKey(ledger.Target{Account: 1, Number: number}, state, sequence)
+	row := func(number uint32, sequence uint64, state layout.DeliveryState, age pix.Millis) string {
+		s := layout.DeliveryStatus{Record: sequence, CreatedAt: k.now() - age}
+		key := layout.DeliveryKey(layout.Target{Account: 1, Number: number}, state, sequence)
 		k.shelf.apply([]wal.Op{{Kind: wal.OpSet, Key: key, Value: s.Encode()}})
 		return string(key)
 	}
@@ -142,11 +144,11 @@ func TestSweep(t *testing.T) {
 	k.rows(func(*shelf) {
 		for number := range uint32(3) {
 			for n := range uint64(1100) {
-				old = append(old, row(number, n, ledger.DeliveryDelivered, 7*day+2000-ledger.Millis(n)))
+				old = append(old, row(number, n, layout.DeliveryDelivered, 7*day+2000-pix.Millis(n)))
 			}
-			young = append(young, row(number, 5000, ledger.DeliveryDelivered, 7*day-100*second), row(number, 5001, ledger.DeliveryDelivered, 0),
-				row(number, 1, ledger.DeliveryPending, 99*day), row(number, 2, ledger.DeliveryDead, 90*day-100*second))
-			old = append(old, row(number, 1, ledger.DeliveryDead, 90*day))
+			young = append(young, row(number, 5000, layout.DeliveryDelivered, 7*day-100*second), row(number, 5001, layout.DeliveryDelivered, 0),
+				row(number, 1, layout.DeliveryPending, 99*day), row(number, 2, layout.DeliveryDead, 90*day-100*second))
+			old = append(old, row(number, 1, layout.DeliveryDead, 90*day))
 		}
 	})
 	has := func(keys []string) (n int) {

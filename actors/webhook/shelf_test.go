@@ -5,7 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -13,13 +15,13 @@ import (
 type shelf struct {
 	rows          map[string][]byte
 	keys          []string // of rows, sorted
-	subscriptions map[ledger.Target]*ledger.Subscription
+	subscriptions map[layout.Target]*ledger.Subscription
 	read          int // rows read so far
 	fail          error
 }
 
 func newShelf() *shelf {
-	return &shelf{rows: map[string][]byte{}, subscriptions: map[ledger.Target]*ledger.Subscription{}}
+	return &shelf{rows: map[string][]byte{}, subscriptions: map[layout.Target]*ledger.Subscription{}}
 }
 
 func (s *shelf) Get(key []byte) ([]byte, bool, error) {
@@ -44,7 +46,7 @@ func (s *shelf) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
 	return nil
 }
 
-func (s *shelf) Subscription(t ledger.Target) (*ledger.Subscription, error) {
+func (s *shelf) Subscription(t layout.Target) (*ledger.Subscription, error) {
 	return s.subscriptions[t], s.fail
 }
 
@@ -67,35 +69,35 @@ func (s *shelf) apply(ops []wal.Op) {
 }
 
 // subscribe makes a subscription in a status, or changes its status.
-func (s *shelf) subscribe(t ledger.Target, status ledger.SubscriptionStatus) {
+func (s *shelf) subscribe(t layout.Target, status ledger.SubscriptionStatus) {
 	s.subscriptions[t] = &ledger.Subscription{
-		ID: ledger.NewSubscriptionID(t.Account, t.Number, [4]byte{}), URL: "https://example.com/hook", Secret: make([]byte, 32), Status: status,
+		ID: pix.NewSubscriptionID(t.Account, t.Number, [4]byte{}), URL: "https://example.com/hook", Secret: make([]byte, 32), Status: status,
 	}
 }
 
 // wait adds the row of a delivery that waits for its first attempt.
-func (s *shelf) wait(t ledger.Target, sequence uint64, due ledger.Millis) ledger.Pending {
-	p := ledger.Pending{Target: t, Due: due, Sequence: sequence, Record: sequence}
+func (s *shelf) wait(t layout.Target, sequence uint64, due pix.Millis) layout.Pending {
+	p := layout.Pending{Target: t, Due: due, Sequence: sequence, Record: sequence}
 	s.apply([]wal.Op{{Kind: wal.OpSet, Key: p.Key(), Value: p.Value()}})
 	return p
 }
 
 // stands describes the rows of a delivery: its state, or what is wrong with them.
-func (s *shelf) stands(t ledger.Target, sequence uint64) string {
-	var due []ledger.Pending
-	lo, hi := ledger.PendingOf(t)
+func (s *shelf) stands(t layout.Target, sequence uint64) string {
+	var due []layout.Pending
+	lo, hi := layout.PendingOf(t)
 	_ = s.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		if p, _ := ledger.DecodePending(k, v); p.Sequence == sequence {
+		if p, _ := layout.DecodePending(k, v); p.Sequence == sequence {
 			due = append(due, p)
 		}
 		return true, nil
 	})
-	var states []ledger.DeliveryState
-	var status *ledger.DeliveryStatus
-	for _, state := range []ledger.DeliveryState{ledger.DeliveryPending, ledger.DeliveryDelivered, ledger.DeliveryDead} {
-		if v, ok := s.rows[string(ledger.DeliveryKey(t, state, sequence))]; ok {
+	var states []layout.DeliveryState
+	var status *layout.DeliveryStatus
+	for _, state := range []layout.DeliveryState{layout.DeliveryPending, layout.DeliveryDelivered, layout.DeliveryDead} {
+		if v, ok := s.rows[string(layout.DeliveryKey(t, state, sequence))]; ok {
 			states = append(states, state)
-			status, _ = ledger.DecodeDeliveryStatus(v)
+			status, _ = layout.DecodeDeliveryStatus(v)
 		}
 	}
 	switch {
@@ -103,16 +105,16 @@ func (s *shelf) stands(t ledger.Target, sequence uint64) string {
 		return "unknown"
 	case len(due) == 1 && len(states) == 0 && due[0].Tries == 0:
 		return "new"
-	case len(due) == 1 && len(states) == 1 && states[0] == ledger.DeliveryPending && status.Due == due[0].Due && status.Record == due[0].Record:
+	case len(due) == 1 && len(states) == 1 && states[0] == layout.DeliveryPending && status.Due == due[0].Due && status.Record == due[0].Record:
 		return "pending"
-	case len(due) == 0 && len(states) == 1 && states[0] != ledger.DeliveryPending && status.Due == 0:
+	case len(due) == 0 && len(states) == 1 && states[0] != layout.DeliveryPending && status.Due == 0:
 		return states[0].String()
 	}
 	return fmt.Sprintf("inconsistent: rows %+v, states %v, status %+v", due, states, status)
 }
 
 // expectState compares what the rows say of a delivery.
-func (s *shelf) expectState(t *testing.T, of ledger.Target, sequence uint64, want string) {
+func (s *shelf) expectState(t *testing.T, of layout.Target, sequence uint64, want string) {
 	t.Helper()
 	if got := s.stands(of, sequence); got != want {
 		t.Errorf("delivery %d of subscription %d is %s, want %s", sequence, of.Number, got, want)
@@ -124,11 +126,11 @@ func (s *shelf) forget(k string) { s.apply([]wal.Op{{Kind: wal.OpDelete, Key: []
 
 // findDelivery is ledger.FindDelivery for a delivery of which it is not known when its event was:
 // it looks at all rows of the subscription.
-func findDelivery(r Rows, t ledger.Target, sequence uint64) (ledger.DeliveryState, *ledger.DeliveryStatus, error) {
-	var at ledger.Millis
-	lo, hi := ledger.PendingOf(t)
+func findDelivery(r Rows, t layout.Target, sequence uint64) (layout.DeliveryState, *layout.DeliveryStatus, error) {
+	var at pix.Millis
+	lo, hi := layout.PendingOf(t)
 	err := r.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		p, err := ledger.DecodePending(k, v)
+		p, err := layout.DecodePending(k, v)
 		if err == nil && p.Sequence == sequence {
 			at = p.Due
 		}
@@ -137,5 +139,5 @@ func findDelivery(r Rows, t ledger.Target, sequence uint64) (ledger.DeliveryStat
 	if err != nil {
 		return 0, nil, err
 	}
-	return ledger.FindDelivery(r, t, sequence, at)
+	return layout.FindDelivery(r, t, sequence, at)
 }

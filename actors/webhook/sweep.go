@@ -3,15 +3,16 @@ package webhook
 import (
 	"fmt"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
 // Keep is how long, in ms, the status of a delivery that has ended is kept, counted from its
 // last attempt and at least from the event: 7 days of one that was delivered, 90 days of a dead one.
-func Keep(s ledger.DeliveryState) ledger.Millis {
+func Keep(s layout.DeliveryState) pix.Millis {
 	const day = 24 * 60 * 60 * 1000
-	if s == ledger.DeliveryDelivered {
+	if s == layout.DeliveryDelivered {
 		return 7 * day
 	}
 	return 90 * day
@@ -20,7 +21,7 @@ func Keep(s ledger.DeliveryState) ledger.Millis {
 // Sweep deletes the status of deliveries that ended long ago; see Keep. It is called from time
 // to time.
 func (d *Dispatcher) Sweep() error {
-	lo, hi := ledger.AllDeliveries()
+	lo, hi := layout.AllDeliveries()
 	now := d.Now()
 	if now.Doubted {
 		return nil // nothing expires while the time is doubted
@@ -50,18 +51,18 @@ func (d *Dispatcher) Sweep() error {
 // old returns the deletions of expired rows at and behind lo, at most sweepRows of them, and
 // where to go on; nil: the sweep is over. Of one subscription's rows in one state the oldest
 // come first, so that the first young one ends the search among them.
-func (d *Dispatcher) old(lo, hi []byte, now ledger.Millis) (next []byte, ops []wal.Op, err error) {
+func (d *Dispatcher) old(lo, hi []byte, now pix.Millis) (next []byte, ops []wal.Op, err error) {
 	err = d.Rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		t, state, _, err := ledger.DecodeDeliveryKey(k)
+		t, state, _, err := layout.DecodeDeliveryKey(k)
 		if err != nil {
 			return false, err
 		}
-		_, over := ledger.DeliveriesOf(t, state, 0)
-		s, err := ledger.DecodeDeliveryStatus(v)
+		_, over := layout.DeliveriesOf(t, state, 0)
+		s, err := layout.DecodeDeliveryStatus(v)
 		if err != nil {
 			return false, err
 		}
-		if state == ledger.DeliveryPending || ended(s)+Keep(state) > now {
+		if state == layout.DeliveryPending || ended(s)+Keep(state) > now {
 			next = over
 			return false, nil
 		}
@@ -77,7 +78,7 @@ func (d *Dispatcher) old(lo, hi []byte, now ledger.Millis) (next []byte, ops []w
 }
 
 // ended is when a delivery's last attempt began; of one without an attempt, when its event was.
-func ended(s *ledger.DeliveryStatus) ledger.Millis {
+func ended(s *layout.DeliveryStatus) pix.Millis {
 	if n := len(s.Attempts); n > 0 {
 		return max(s.CreatedAt, s.Attempts[n-1].At)
 	}

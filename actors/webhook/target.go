@@ -15,6 +15,7 @@ import (
 	"code.dny.dev/ssrf"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // Targets decides which URLs and addresses may be called. It is safe for concurrent use.
@@ -67,7 +68,7 @@ var errRefused = errors.New("the host does not resolve to a public address")
 // resolves the host's name within 2 s; every one of its addresses must be allowed.
 // ledger.ErrBusy: nothing was found out, because too many names are being resolved already, 2
 // for this account or 32 in all.
-func (t *Targets) Check(ctx context.Context, id ledger.AccountID, raw string) error {
+func (t *Targets) Check(ctx context.Context, id pix.AccountID, raw string) error {
 	u, err := t.parse(raw)
 	if err != nil {
 		return err

@@ -4,22 +4,23 @@ import (
 	"container/heap"
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 )
 
 // traffic is a rig whose receivers answer after a time.
 type traffic struct {
 	*rig
 	open    answers
-	answer  func(Task) (took ledger.Millis, status int)
-	begun   map[ledger.Target]int
-	ended   map[ledger.Target]int // with a success
+	answer  func(Task) (took pix.Millis, status int)
+	begun   map[layout.Target]int
+	ended   map[layout.Target]int // with a success
 	most    int                   // most attempts at once
 	greatly [classes]int          // most in each pool
 }
 
-func newTraffic(t testing.TB, answer func(Task) (ledger.Millis, int)) *traffic {
-	return &traffic{rig: newRig(t, nil), answer: answer, begun: map[ledger.Target]int{}, ended: map[ledger.Target]int{}}
+func newTraffic(t testing.TB, answer func(Task) (pix.Millis, int)) *traffic {
+	return &traffic{rig: newRig(t, nil), answer: answer, begun: map[layout.Target]int{}, ended: map[layout.Target]int{}}
 }
 
 // step lets attempts end whose answers have come, and begins others.
@@ -49,9 +50,9 @@ func (f *traffic) step() {
 }
 
 // backlog writes many events for the subscriptions of an account.
-func (f *traffic) backlog(account ledger.AccountID, subscriptions int, events uint64) {
+func (f *traffic) backlog(account pix.AccountID, subscriptions int, events uint64) {
 	for n := range subscriptions {
-		of := ledger.Target{Account: account, Number: uint32(n + 1)}
+		of := layout.Target{Account: account, Number: uint32(n + 1)}
 		for sequence := range events {
 			f.emit(of, sequence+1)
 		}
@@ -59,7 +60,7 @@ func (f *traffic) backlog(account ledger.AccountID, subscriptions int, events ui
 }
 
 // of sums a count of each of an account's subscriptions.
-func of(account ledger.AccountID, counts map[ledger.Target]int) (n int) {
+func of(account pix.AccountID, counts map[layout.Target]int) (n int) {
 	for t, c := range counts {
 		if t.Account == account {
 			n += c
@@ -70,7 +71,7 @@ func of(account ledger.AccountID, counts map[ledger.Target]int) (n int) {
 
 // due is an answer that comes at a time.
 type due struct {
-	at     ledger.Millis
+	at     pix.Millis
 	task   Task
 	status int
 }

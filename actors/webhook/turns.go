@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // line puts the queue in the line of its class, where it is not there yet.
@@ -20,7 +20,7 @@ func (m *Machine) line(q *queue) {
 }
 
 // turns gives the queues of one pool their turns, while attempts may begin in it.
-func (m *Machine) turns(c class, now ledger.Millis, rows Rows, tasks []Task) (_ []Task, unread error) {
+func (m *Machine) turns(c class, now pix.Millis, rows Rows, tasks []Task) (_ []Task, unread error) {
 	p := &m.pools[c]
 	most := p.places.All
 	if m.limit > 0 {
@@ -46,7 +46,7 @@ func (m *Machine) turns(c class, now ledger.Millis, rows Rows, tasks []Task) (_ 
 
 // turn starts one task of a queue. A queue that may have more to start goes to the end of the
 // line.
-func (m *Machine) turn(q *queue, c class, now ledger.Millis, rows Rows, tasks []Task) ([]Task, error) {
+func (m *Machine) turn(q *queue, c class, now pix.Millis, rows Rows, tasks []Task) ([]Task, error) {
 	if q.subscription == nil {
 		s, err := rows.Subscription(q.target)
 		if err != nil {

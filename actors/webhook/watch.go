@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -26,17 +28,17 @@ const tooOld = "the time for attempts is over"
 
 // Watched is what Machine.Watch finds about one subscription.
 type Watched struct {
-	Late   Task          // with Bury: deliveries whose time is over; without: there are none
-	Oldest ledger.Millis // since when the oldest of the others waits; 0: none waits
-	More   bool          // there may be more deliveries whose time is over
+	Late   Task       // with Bury: deliveries whose time is over; without: there are none
+	Oldest pix.Millis // since when the oldest of the others waits; 0: none waits
+	More   bool       // there may be more deliveries whose time is over
 }
 
 // Watch looks for deliveries of a subscription whose time is over, oldest first. It passes by
 // deliveries that are held, and reads only what is over, what was put back in line since, and
 // one row more. counted returns the instant from which a record's events age, or at. The caller must
 // call Settled for Late once its end is durable.
-func (m *Machine) Watch(t ledger.Target, now ledger.Millis, rows Rows, counted func(record uint64, at ledger.Millis) ledger.Millis) (Watched, error) {
-	w := watch{Watched: Watched{Late: Task{Pending: ledger.Pending{Target: t}, why: tooOld}}, m: m, now: now, rows: rows, counted: counted}
+func (m *Machine) Watch(t layout.Target, now pix.Millis, rows Rows, counted func(record uint64, at pix.Millis) pix.Millis) (Watched, error) {
+	w := watch{Watched: Watched{Late: Task{Pending: layout.Pending{Target: t}, why: tooOld}}, m: m, now: now, rows: rows, counted: counted}
 	err := w.untried(t)
 	if err == nil {
 		err = w.tried(t)
@@ -46,7 +48,7 @@ func (m *Machine) Watch(t ledger.Target, now ledger.Millis, rows Rows, counted f
 		return w.Watched, err
 	}
 	q := m.queue(t)
-	q.restart(ledger.Pending{}) // what is loaded may be among what ends
+	q.restart(layout.Pending{}) // what is loaded may be among what ends
 	for i := range w.Late.Bury {
 		q.running[w.Late.Bury[i].Sequence] = w.Late.Bury[i].Due
 	}
@@ -56,26 +58,26 @@ func (m *Machine) Watch(t ledger.Target, now ledger.Millis, rows Rows, counted f
 type watch struct {
 	Watched
 	m       *Machine
-	now     ledger.Millis
+	now     pix.Millis
 	rows    Rows
-	counted func(record uint64, at ledger.Millis) ledger.Millis
+	counted func(record uint64, at pix.Millis) pix.Millis
 }
 
 // untried looks at deliveries before their first attempt. Their rows come in order of their due
 // time, which is the event's time until then.
-func (w *watch) untried(t ledger.Target) error {
-	var first []ledger.Pending
-	lo, hi := ledger.PendingOf(t)
+func (w *watch) untried(t layout.Target) error {
+	var first []layout.Pending
+	lo, hi := layout.PendingOf(t)
 	err := w.rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		p, err := ledger.DecodePending(k, v)
-		if err != nil || p.Due == ledger.Held {
+		p, err := layout.DecodePending(k, v)
+		if err != nil || p.Due == layout.Held {
 			return false, err
 		}
 		first = append(first, p)
 		return w.goesOn(len(first), p.Due), nil
 	})
 	for _, p := range first {
-		_, tried, e := w.rows.Get(ledger.DeliveryKey(t, ledger.DeliveryPending, p.Sequence))
+		_, tried, e := w.rows.Get(layout.DeliveryKey(t, layout.DeliveryPending, p.Sequence))
 		if err = errors.Join(err, e); err != nil {
 			return err
 		}
@@ -88,10 +90,10 @@ func (w *watch) untried(t ledger.Target) error {
 
 // tried looks at deliveries that were attempted, or put back in line. Their rows come in order
 // of their events.
-func (w *watch) tried(t ledger.Target) error {
-	var first []ledger.Pending
-	var of []*ledger.DeliveryStatus
-	lo, hi := ledger.DeliveriesOf(t, ledger.DeliveryPending, max(w.m.held[t], w.m.passed[t]))
+func (w *watch) tried(t layout.Target) error {
+	var first []layout.Pending
+	var of []*layout.DeliveryStatus
+	lo, hi := layout.DeliveriesOf(t, layout.DeliveryPending, max(w.m.held[t], w.m.passed[t]))
 	onlyHeld := w.m.passed[t] <= w.m.held[t] // up to here
 	delete(w.m.passed, t)
 	passed := 0
@@ -102,15 +104,15 @@ func (w *watch) tried(t ledger.Target) error {
 		return passed < passAtOnce
 	}
 	err := w.rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		_, _, sequence, err := ledger.DecodeDeliveryKey(k)
+		_, _, sequence, err := layout.DecodeDeliveryKey(k)
 		if err != nil {
 			return false, err
 		}
-		s, err := ledger.DecodeDeliveryStatus(v)
+		s, err := layout.DecodeDeliveryStatus(v)
 		switch {
 		case err != nil:
 			return false, err
-		case s.Due == ledger.Held:
+		case s.Due == layout.Held:
 			if onlyHeld {
 				w.m.held[t] = sequence + 1
 			}
@@ -121,7 +123,7 @@ func (w *watch) tried(t ledger.Target) error {
 			return pass(sequence), nil
 		}
 		onlyHeld = false
-		first, of = append(first, ledger.Pending{Target: t, Due: s.Due, Sequence: sequence, Record: s.Record, Event: s.Event}), append(of, s)
+		first, of = append(first, layout.Pending{Target: t, Due: s.Due, Sequence: sequence, Record: s.Record, Event: s.Event}), append(of, s)
 		return w.goesOn(len(first), s.CreatedAt), nil
 	})
 	for i, p := range first {
@@ -131,7 +133,7 @@ func (w *watch) tried(t ledger.Target) error {
 }
 
 // goesOn tells whether a scan reads on behind the n-th row, of a delivery from an instant.
-func (w *watch) goesOn(n int, from ledger.Millis) bool {
+func (w *watch) goesOn(n int, from pix.Millis) bool {
 	if from+w.m.life > w.now {
 		return false
 	}
@@ -140,7 +142,7 @@ func (w *watch) goesOn(n int, from ledger.Millis) bool {
 }
 
 // take takes a delivery whose schedule began at an instant: it is over, or waits.
-func (w *watch) take(p ledger.Pending, s *ledger.DeliveryStatus, since ledger.Millis) {
+func (w *watch) take(p layout.Pending, s *layout.DeliveryStatus, since pix.Millis) {
 	if since+w.m.life <= w.now && (s == nil || s.Since == 0) {
 		since = w.counted(p.Record, since)
 	}
@@ -155,7 +157,7 @@ func (w *watch) take(p ledger.Pending, s *ledger.DeliveryStatus, since ledger.Mi
 }
 
 // waits notes a delivery that waits since an instant, and whose time is not over.
-func (w *watch) waits(since ledger.Millis) {
+func (w *watch) waits(since pix.Millis) {
 	if w.Oldest == 0 || since < w.Oldest {
 		w.Oldest = since
 	}
@@ -170,20 +172,20 @@ func (d *Dispatcher) Watch() {
 	if d.Now().Doubted {
 		return
 	}
-	from, until := ledger.AllPending()
+	from, until := layout.AllPending()
 	for from != nil && d.ending.Err() == nil {
-		var t ledger.Target
+		var t layout.Target
 		held := false
 		lo := from
 		from = nil
 		err := d.Rows.Scan(lo, until, func(k, v []byte) (bool, error) {
-			p, err := ledger.DecodePending(k, v)
+			p, err := layout.DecodePending(k, v)
 			if err != nil {
 				from = append(append([]byte(nil), k...), 0) // the next round goes on behind the damaged row
 				return false, err
 			}
-			t, held = p.Target, p.Due == ledger.Held
-			_, from = ledger.PendingOf(t)
+			t, held = p.Target, p.Due == layout.Held
+			_, from = layout.PendingOf(t)
 			return false, nil
 		})
 		if err == nil && from != nil && !held {
@@ -196,7 +198,7 @@ func (d *Dispatcher) Watch() {
 }
 
 // watchOne watches one subscription, until nothing of it is over.
-func (d *Dispatcher) watchOne(t ledger.Target) error {
+func (d *Dispatcher) watchOne(t layout.Target) error {
 	for {
 		s, err := d.Rows.Subscription(t)
 		if err != nil || s == nil || s.Status != ledger.SubscriptionActive { // the deliveries of others end by themselves
@@ -228,9 +230,9 @@ func (d *Dispatcher) watchOne(t ledger.Target) error {
 }
 
 // counted returns the function that Machine.Watch needs, for the records of one account.
-func (d *Dispatcher) counted(id ledger.AccountID) func(uint64, ledger.Millis) ledger.Millis {
+func (d *Dispatcher) counted(id pix.AccountID) func(uint64, pix.Millis) pix.Millis {
 	now := d.Now()
-	return func(record uint64, at ledger.Millis) ledger.Millis {
+	return func(record uint64, at pix.Millis) pix.Millis {
 		r, err := d.Record(id, record)
 		if err != nil {
 			return at // it cannot be sent; its age is what its row says
@@ -253,7 +255,7 @@ func (d *Dispatcher) end(t *Task) error {
 	return d.await(done)
 }
 
-func (d *Dispatcher) raise(t ledger.Target, kind, message string) {
+func (d *Dispatcher) raise(t layout.Target, kind, message string) {
 	if d.Alerts != nil {
 		d.Alerts.Raise(t.Account, ledger.Alert{Kind: kind, Message: message})
 	}

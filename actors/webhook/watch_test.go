@@ -5,16 +5,18 @@ import (
 	"testing"
 	"time"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
 // watch calls Watch for a subscription until nothing is over, and returns how many deliveries
 // ended and since when the oldest of the others waits.
-func (r *rig) watch(t ledger.Target) (over int, oldest ledger.Millis) {
+func (r *rig) watch(t layout.Target) (over int, oldest pix.Millis) {
 	r.t.Helper()
 	for {
-		w, err := r.Watch(t, r.now, r.shelf, func(_ uint64, at ledger.Millis) ledger.Millis { return at })
+		w, err := r.Watch(t, r.now, r.shelf, func(_ uint64, at pix.Millis) pix.Millis { return at })
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -34,14 +36,14 @@ func TestHangs(t *testing.T) {
 	hangs, good := target(1), target(2)
 	const every, attempt = 10 * second, 15 * second
 	var running []Task
-	began, sequence, dead := ledger.Millis(0), uint64(0), 0
+	began, sequence, dead := pix.Millis(0), uint64(0), 0
 	for ; r.now < t0+4*24*hour; r.now += 5 * second {
 		if (r.now-t0)%every == 0 {
 			sequence++
 			r.emit(hangs, sequence)
 		}
 		if len(running) > 0 && r.now >= began+attempt {
-			if o := r.ends(running[0], Result{Answer: Answer{Err: "timeout"}}); o.State == ledger.DeliveryDead {
+			if o := r.ends(running[0], Result{Answer: Answer{Err: "timeout"}}); o.State == layout.DeliveryDead {
 				dead++
 			}
 			running = nil
@@ -63,7 +65,7 @@ func TestHangs(t *testing.T) {
 		t.Errorf("%d of %d deliveries are dead, want %d", dead, sequence, want)
 	}
 	r.emit(good, 1)
-	if o := r.answers(r.tick()[0], 200); o.State != ledger.DeliveryDelivered {
+	if o := r.answers(r.tick()[0], 200); o.State != layout.DeliveryDelivered {
 		t.Errorf("another receiver: %+v", o)
 	}
 }
@@ -133,18 +135,18 @@ func TestWatchAttempt(t *testing.T) {
 		t.Errorf("an attempt runs: %d, %v", over, oldest)
 	}
 	o := r.ends(task, Result{Answer: Answer{Err: "timeout"}, Doubted: true})
-	if o.State != ledger.DeliveryPending {
+	if o.State != layout.DeliveryPending {
 		t.Errorf("under doubt: %+v", o)
 	}
 	r.now = o.Next.Due
 	if over, _ := r.watch(of); over != 0 {
 		t.Error("it ends before its turn")
 	}
-	if o := r.ends(r.one(), Result{Answer: Answer{Err: "timeout"}}); o.State != ledger.DeliveryDead || !strings.Contains(o.Alert, "event 1 ") {
+	if o := r.ends(r.one(), Result{Answer: Answer{Err: "timeout"}}); o.State != layout.DeliveryDead || !strings.Contains(o.Alert, "event 1 ") {
 		t.Errorf("after its time: %+v", o)
 	}
-	v := r.shelf.rows[string(ledger.DeliveryKey(of, ledger.DeliveryDead, 1))]
-	if s, err := ledger.DecodeDeliveryStatus(v); err != nil || s.Why != tooOld || len(s.Attempts) != 2 {
+	v := r.shelf.rows[string(layout.DeliveryKey(of, layout.DeliveryDead, 1))]
+	if s, err := layout.DecodeDeliveryStatus(v); err != nil || s.Why != tooOld || len(s.Attempts) != 2 {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -157,16 +159,16 @@ func TestWatchDoubtedStamp(t *testing.T) {
 	r.emit(of, 1)
 	start := t0 + 50*hour
 	record := ledger.Record{Time: t0, Body: ledger.Body{Tx: &ledger.Transaction{Doubted: true}}}
-	at := func(uint64, ledger.Millis) ledger.Millis { return record.EventsSince(ledger.Reading{Start: start}) }
+	at := func(uint64, pix.Millis) pix.Millis { return record.EventsSince(pix.Reading{Start: start}) }
 	for _, c := range []struct {
-		at   ledger.Millis
+		at   pix.Millis
 		over int
 	}{{start + life - 1, 0}, {start + life, 1}} {
 		if w, err := r.Watch(of, c.at, r.shelf, at); err != nil || len(w.Late.Bury) != c.over || c.over == 0 && w.Oldest != start {
 			t.Errorf("at %v: %+v, %v", c.at, w, err)
 		}
 	}
-	if record.Tx.Doubted = false; record.EventsSince(ledger.Reading{Start: start}) != t0 {
+	if record.Tx.Doubted = false; record.EventsSince(pix.Reading{Start: start}) != t0 {
 		t.Error("a stamp without doubt ages from the start of the process")
 	}
 }
@@ -215,11 +217,11 @@ func TestDelayed(t *testing.T) {
 	k.rows(func(s *shelf) {
 		s.subscribe(target(2), ledger.SubscriptionActive)
 		s.subscribe(target(3), ledger.SubscriptionStopped)
-		for _, of := range []ledger.Target{target(1), target(3)} {
+		for _, of := range []layout.Target{target(1), target(3)} {
 			s.wait(of, 1, k.now())
 			s.wait(of, 2, k.now())
 		}
-		s.wait(target(2), 1, ledger.Held)
+		s.wait(target(2), 1, layout.Held)
 	})
 	k.clock.Add(int64(59 * 60 * second))
 	if n := delayed(); n != 0 {
@@ -281,13 +283,13 @@ func TestWatchPassesByDamage(t *testing.T) {
 	k := newDesk(t, nil)
 	damaged, behind, unreadable, last := target(1), target(2), target(3), target(4)
 	k.rows(func(s *shelf) {
-		for _, of := range []ledger.Target{damaged, behind, unreadable, last} {
+		for _, of := range []layout.Target{damaged, behind, unreadable, last} {
 			s.subscribe(of, ledger.SubscriptionActive)
 			s.wait(of, 1, k.now())
 		}
-		p := ledger.Pending{Target: unreadable, Due: k.now(), Sequence: 1}
+		p := layout.Pending{Target: unreadable, Due: k.now(), Sequence: 1}
 		s.apply([]wal.Op{
-			{Kind: wal.OpSet, Key: ledger.DeliveryKey(damaged, ledger.DeliveryPending, 1), Value: []byte{0xff}},
+			{Kind: wal.OpSet, Key: layout.DeliveryKey(damaged, layout.DeliveryPending, 1), Value: []byte{0xff}},
 			{Kind: wal.OpSet, Key: p.Key(), Value: []byte{0xff}},
 		})
 	})
@@ -305,12 +307,12 @@ func TestWatchBehindRetries(t *testing.T) {
 	for _, many := range []uint64{watchAtOnce, passAtOnce + 5} {
 		r := newRig(t, nil)
 		of := target(1)
-		put := func(sequence uint64, since ledger.Millis) {
-			p := ledger.Pending{Target: of, Due: r.now + 60_000, Sequence: sequence, Record: sequence}
-			s := ledger.DeliveryStatus{Record: sequence, CreatedAt: t0, Since: since, Due: p.Due, Attempts: []ledger.Attempt{{At: t0}}}
+		put := func(sequence uint64, since pix.Millis) {
+			p := layout.Pending{Target: of, Due: r.now + 60_000, Sequence: sequence, Record: sequence}
+			s := layout.DeliveryStatus{Record: sequence, CreatedAt: t0, Since: since, Due: p.Due, Attempts: []layout.Attempt{{At: t0}}}
 			r.shelf.apply([]wal.Op{
 				{Kind: wal.OpSet, Key: p.Key(), Value: p.Value()},
-				{Kind: wal.OpSet, Key: ledger.DeliveryKey(of, ledger.DeliveryPending, sequence), Value: s.Encode()},
+				{Kind: wal.OpSet, Key: layout.DeliveryKey(of, layout.DeliveryPending, sequence), Value: s.Encode()},
 			})
 		}
 		r.now += life + hour
@@ -318,7 +320,7 @@ func TestWatchBehindRetries(t *testing.T) {
 			put(sequence, r.now-hour)
 		}
 		put(many+1, 0)
-		over, oldest := 0, ledger.Millis(0)
+		over, oldest := 0, pix.Millis(0)
 		for range 2 {
 			n, at := r.watch(of)
 			over += n

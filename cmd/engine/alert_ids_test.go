@@ -21,6 +21,7 @@ import (
 	"pixd/actors/account"
 	"pixd/actors/due"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/webhook"
 )
@@ -50,7 +51,7 @@ func (m *moods) Return(ctx context.Context, r scheme.Refund) (scheme.State, erro
 }
 
 // Ask implements scheme.Scheme.
-func (m *moods) Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (scheme.State, error) {
+func (m *moods) Ask(ctx context.Context, tx pix.TxID, endToEnd string) (scheme.State, error) {
 	switch {
 	case m.away.Load():
 		return scheme.State{}, errors.New("gone")
@@ -73,14 +74,14 @@ var alertMakers = map[string]func(*alarmed){
 	ledger.AlertLate: func(w *alarmed) {
 		p := w.payout("silent+1@pix.test", 500)
 		w.clocks.pass(31 * time.Minute)
-		w.becomes("voided", 75*time.Second, func() bool { return w.status(p) == ledger.StatusFailed })
+		w.becomes("voided", 75*time.Second, func() bool { return w.status(p) == pix.StatusFailed })
 		w.tell(scheme.Notice{Kind: scheme.PaymentSettled, Tx: p.ID, EndToEnd: p.EndToEnd})
 	},
 	ledger.AlertContradiction: func(w *alarmed) {
 		p := w.payout("settle-now@pix.test", 600)
 		w.tell(scheme.Notice{Kind: scheme.PaymentRejected, Tx: p.ID, EndToEnd: p.EndToEnd, Reason: "AC03"})
-		id, _ := ledger.ParseAccountID(w.ID)
-		key, _ := ledger.ParseKey(ledger.KeyEmail, "provider-rejected@pix.test")
+		id, _ := pix.ParseAccountID(w.ID)
+		key, _ := pix.ParseKey(pix.KeyEmail, "provider-rejected@pix.test")
 		if a, err := w.Accounts.Do(id, ledger.RequestPayout{Amount: 600, Key: key}); err != nil || a.Refusal == nil {
 			w.t.Fatalf("%+v %v", a, err)
 		}
@@ -159,14 +160,14 @@ var alertMakers = map[string]func(*alarmed){
 
 // ofAccount raises an alert that names an account alone.
 func (w *alarmed) ofAccount(kind string) {
-	id, _ := ledger.ParseAccountID(w.ID)
+	id, _ := pix.ParseAccountID(w.ID)
 	w.Config.alerts.Raise(id, ledger.Alert{Kind: kind, Message: "for the test"})
 }
 
 // refunds has the merchant refund a payment.
-func (w *alarmed) refunds(p item, amount ledger.Amount) {
+func (w *alarmed) refunds(p item, amount pix.Amount) {
 	w.t.Helper()
-	id, _ := ledger.ParseAccountID(w.ID)
+	id, _ := pix.ParseAccountID(w.ID)
 	if a, err := w.Accounts.Do(id, ledger.RequestRefund{Original: p.EndToEnd, Amount: amount, Reason: "MD06"}); err != nil || a.Refusal != nil {
 		w.t.Fatalf("%+v %v", a, err)
 	}

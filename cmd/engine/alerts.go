@@ -17,6 +17,7 @@ import (
 
 	"pixd/actors/clock"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi/admin"
 	"pixd/wal"
 )
@@ -55,10 +56,10 @@ var alertIDs = base32.NewEncoding("234567abcdefghijklmnopqrstuvwxyz").WithPaddin
 // millisecond are in order.
 var alertsMade atomic.Uint32
 
-func alertName(at ledger.Millis, id string) string { return fmt.Sprintf("%013d/%s", at, id) }
+func alertName(at pix.Millis, id string) string { return fmt.Sprintf("%013d/%s", at, id) }
 
 // op returns the alert's row.
-func (f alertForm) op(at ledger.Millis) wal.Op {
+func (f alertForm) op(at pix.Millis) wal.Op {
 	value, err := cbor.Marshal(f)
 	if err != nil {
 		panic(fmt.Sprintf("engine: encode an alert: %v", err))
@@ -78,7 +79,7 @@ type alerts struct {
 	log    *slog.Logger
 }
 
-func formOf(id ledger.AccountID, a ledger.Alert) alertForm {
+func formOf(id pix.AccountID, a ledger.Alert) alertForm {
 	f := alertForm{Kind: a.Kind, Transaction: a.Public, Message: a.Message}
 	if id != 0 {
 		f.Account = id.String()
@@ -87,15 +88,15 @@ func formOf(id ledger.AccountID, a ledger.Alert) alertForm {
 }
 
 // Row implements account.Alerts.
-func (a *alerts) Row(id ledger.AccountID, alert ledger.Alert, at ledger.Millis) wal.Op {
+func (a *alerts) Row(id pix.AccountID, alert ledger.Alert, at pix.Millis) wal.Op {
 	return formOf(id, alert).op(at)
 }
 
 // Raised implements account.Alerts.
-func (a *alerts) Raised(id ledger.AccountID, alert ledger.Alert) { a.tell(formOf(id, alert)) }
+func (a *alerts) Raised(id pix.AccountID, alert ledger.Alert) { a.tell(formOf(id, alert)) }
 
 // Raise implements account.Alerts and due.Alerts.
-func (a *alerts) Raise(id ledger.AccountID, alert ledger.Alert) {
+func (a *alerts) Raise(id pix.AccountID, alert ledger.Alert) {
 	f := formOf(id, alert)
 	a.book.raise(time.Now(), f)
 	a.tell(f)
@@ -126,7 +127,7 @@ func (b *alertBook) raise(at time.Time, f alertForm) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.store == nil {
-		b.early = append(b.early, f.op(ledger.Millis(at.UnixMilli())))
+		b.early = append(b.early, f.op(pix.Millis(at.UnixMilli())))
 		return
 	}
 	b.store.Append(&wal.Entry{Ops: []wal.Op{f.op(b.clock.Stamp())}, Shared: true})
@@ -147,7 +148,7 @@ func (b *alertBook) open(s *wal.Store, c *clock.Clock) {
 // read returns at most limit alerts that were raised at or after since, oldest first. after,
 // unless empty, is the next that an earlier call returned: the list goes on behind it. The
 // returned next is empty if there are no more alerts.
-func (b *alertBook) read(since ledger.Millis, after string, limit int) (all []admin.Alert, next string, err error) {
+func (b *alertBook) read(since pix.Millis, after string, limit int) (all []admin.Alert, next string, err error) {
 	lo, hi := alertRange(since)
 	if after != "" {
 		lo = append(wal.MetaKey(metaAlert+after), 0)
@@ -167,9 +168,9 @@ func (b *alertBook) read(since ledger.Millis, after string, limit int) (all []ad
 }
 
 // latest is the last time that 13 digits of milliseconds can express, in the year 2286.
-const latest = ledger.Millis(9_999_999_999_999)
+const latest = pix.Millis(9_999_999_999_999)
 
-func alertRange(from ledger.Millis) (lo, hi []byte) {
+func alertRange(from pix.Millis) (lo, hi []byte) {
 	from = min(max(from, 0), latest)
 	return wal.MetaKey(metaAlert + fmt.Sprintf("%013d", from)), wal.PrefixEnd(wal.MetaKey(metaAlert))
 }
@@ -184,14 +185,14 @@ func readAlert(k, v []byte) (admin.Alert, error) {
 	if err := cbor.Unmarshal(v, &f); err != nil {
 		return admin.Alert{}, fmt.Errorf("alert %q: %w", k, err)
 	}
-	return admin.Alert{ID: id, Kind: f.Kind, Account: f.Account, Transaction: f.Transaction, Message: f.Message, At: ledger.Millis(millis)}, nil
+	return admin.Alert{ID: id, Kind: f.Kind, Account: f.Account, Transaction: f.Transaction, Message: f.Message, At: pix.Millis(millis)}, nil
 }
 
 // droppedAtOnce is the largest number of alerts that one batch deletes.
 const droppedAtOnce = 1000
 
 // drop deletes the alerts that were raised earlier than the time before.
-func (b *alertBook) drop(before ledger.Millis) error {
+func (b *alertBook) drop(before pix.Millis) error {
 	lo, _ := alertRange(0)
 	hi, _ := alertRange(before)
 	for {
@@ -222,7 +223,7 @@ func (b *alertBook) keep(ctx context.Context, log *slog.Logger) {
 			if now.Doubted {
 				continue
 			}
-			if err := b.drop(now.Clock - ledger.Millis(keptAlerts/time.Millisecond)); err != nil {
+			if err := b.drop(now.Clock - pix.Millis(keptAlerts/time.Millisecond)); err != nil {
 				log.Error("old alerts not dropped", "error", err)
 			}
 		}

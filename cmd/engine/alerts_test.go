@@ -13,11 +13,12 @@ import (
 
 	"pixd/actors/clock"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
 // now is the machine's wall clock.
-func now() ledger.Millis { return sources().Wall() }
+func now() pix.Millis { return sources().Wall() }
 
 func openBook(t *testing.T, fs wal.FS) *wal.Store {
 	t.Helper()
@@ -57,7 +58,7 @@ func TestAlertsAreKept(t *testing.T) {
 	b := &alertBook{}
 	b.open(s, clock.New(sources(), 0))
 	var reported []string
-	since := ledger.Millis(time.Now().Add(-time.Minute).UnixMilli())
+	since := pix.Millis(time.Now().Add(-time.Minute).UnixMilli())
 	after, ids := "", map[string]bool{}
 	for n := 0; n == 0 || after != ""; n++ {
 		all, next, err := b.read(since, after, 2)
@@ -74,8 +75,8 @@ func TestAlertsAreKept(t *testing.T) {
 		after = next
 	}
 	want := []string{
-		"damage   early: a block", "quarantine " + ledger.AccountID(7).String() + "  account closed off",
-		"late_settlement " + ledger.AccountID(8).String() + " PIXOUT7 late",
+		"damage   early: a block", "quarantine " + pix.AccountID(7).String() + "  account closed off",
+		"late_settlement " + pix.AccountID(8).String() + " PIXOUT7 late",
 	}
 	if got, want := strings.Join(sortedLines(reported), "\n"), strings.Join(sortedLines(want), "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -130,7 +131,7 @@ func TestAlertForm(t *testing.T) {
 func TestAlertsOfOneMillisecond(t *testing.T) {
 	s := openBook(t, vfs.NewMem())
 	defer func() { _ = s.Close() }()
-	at := clock.Sources{Wall: func() ledger.Millis { return 1_790_000_000_000 }, Elapsed: func() ledger.Millis { return 0 }}
+	at := clock.Sources{Wall: func() pix.Millis { return 1_790_000_000_000 }, Elapsed: func() pix.Millis { return 0 }}
 	m := &alerts{log: slog.New(slog.DiscardHandler)}
 	m.book.open(s, clock.New(at, 0))
 	const many = 100

@@ -30,44 +30,41 @@ var knows = []struct {
 	others []string
 }{
 	{"actors/cbormap", nil},
-	{"actors/ledger", []string{"actors/cbormap", "actors/redact"}},
-	{"actors/ledger/ledgertest", []string{"actors/ledger"}},
+	{"actors/pix", nil},
+	{"actors/layout", []string{"actors/cbormap", "actors/pix"}},
+	{"actors/ledger", []string{"actors/cbormap", "actors/layout", "actors/pix", "actors/redact"}},
+	{"actors/ledger/ledgertest", []string{"actors/layout", "actors/ledger", "actors/pix"}},
 	{"actors/redact", nil},
-	{"actors/scheme", []string{"actors/ledger"}},
+	{"actors/scheme", []string{"actors/ledger", "actors/pix"}},
 	{"actors/scheme/brcode", nil},
-	{"actors/scheme/sim", []string{"actors/cbormap", "actors/keyed", "actors/ledger", "actors/scheme", "wal"}},
-	{"actors/scheme/schemetest", []string{"actors/ledger", "actors/scheme"}},
-	{"actors/scheme/provider", []string{"actors/ledger", "actors/redact", "actors/scheme", "actors/strictjson"}},
-	{"actors/transfer", []string{"actors/due", "actors/fair", "actors/ledger", "actors/scheme"}},
-	{"actors/webhook", []string{"actors/ledger", "actors/redact", "wal"}},
+	{"actors/scheme/sim", []string{"actors/cbormap", "actors/keyed", "actors/ledger", "actors/pix", "actors/scheme", "wal"}},
+	{"actors/scheme/schemetest", []string{"actors/ledger", "actors/pix", "actors/scheme"}},
+	{"actors/scheme/provider", []string{"actors/ledger", "actors/pix", "actors/redact", "actors/scheme", "actors/strictjson"}},
+	{"actors/transfer", []string{"actors/due", "actors/fair", "actors/ledger", "actors/pix", "actors/scheme"}},
+	{"actors/webhook", []string{"actors/layout", "actors/ledger", "actors/pix", "actors/redact", "wal"}},
 	{"actors/strictjson", nil},
 	{"actors/keyed", nil},
 	{"actors/fair", nil},
 	{"actors/sorted", nil},
-	{"actors/clock", []string{"actors/ledger"}},
-	{"actors/audit", []string{"actors/ledger", "actors/scheme"}},
-	{"actors/restored", []string{"actors/history", "actors/ledger", "actors/registry", "actors/webhook", "wal"}},
-	{"actors/registry", []string{"actors/keyed", "actors/ledger", "actors/redact", "wal"}},
-	{"actors/history", []string{"actors/fair", "actors/ledger", "wal"}},
-	{"actors/due", []string{"actors/ledger"}},
-	{"actors/account", []string{"actors/due", "actors/keyed", "actors/ledger", "actors/transfer", "actors/scheme", "wal"}},
-	{"actors/account/accounttest", []string{"actors/account", "actors/due", "actors/ledger"}},
+	{"actors/clock", []string{"actors/pix"}},
+	{"actors/audit", []string{"actors/layout", "actors/ledger", "actors/pix", "actors/scheme"}},
+	{"actors/restored", []string{"actors/history", "actors/layout", "actors/ledger", "actors/pix", "actors/registry", "actors/webhook", "wal"}},
+	{"actors/registry", []string{"actors/cbormap", "actors/keyed", "actors/layout", "actors/ledger", "actors/pix", "actors/redact", "wal"}},
+	{"actors/history", []string{"actors/fair", "actors/layout", "actors/ledger", "actors/pix", "wal"}},
+	{"actors/due", []string{"actors/layout", "actors/ledger", "actors/pix"}},
+	{"actors/account", []string{"actors/due", "actors/keyed", "actors/layout", "actors/ledger", "actors/pix", "actors/scheme", "actors/transfer", "wal"}},
+	{"actors/account/accounttest", []string{"actors/account", "actors/due", "actors/ledger", "actors/pix"}},
 	{"actors/simulation", nil}, // its tests may import everything
 	{"wal", nil},
 	{"wal/waltest", []string{"wal"}},
 	{"snapshot", nil},
-	{"httpapi", []string{"actors/fair", "actors/ledger", "actors/registry", "actors/scheme/brcode", "httpapi/receipt"}},
-	{"httpapi/receipt", []string{"actors/ledger"}},
-	{"httpapi/control", []string{"actors/ledger", "actors/strictjson", "httpapi"}},
+	{"httpapi", []string{"actors/fair", "actors/layout", "actors/ledger", "actors/pix", "actors/registry", "actors/scheme/brcode", "httpapi/receipt"}},
+	{"httpapi/receipt", []string{"actors/pix"}},
+	{"httpapi/control", []string{"actors/ledger", "actors/pix", "actors/strictjson", "httpapi"}},
 	{"httpapi/signed", []string{"actors/scheme/provider", "httpapi/control"}},
-	{"httpapi/notices", []string{"actors/fair", "actors/ledger", "actors/scheme", "actors/scheme/provider", "httpapi/control", "httpapi/signed"}},
-	{"httpapi/sim", []string{
-		"actors/ledger", "actors/scheme", "actors/scheme/brcode", "actors/scheme/provider", "actors/scheme/sim", "actors/strictjson",
-		"httpapi/control", "httpapi/signed",
-	}},
-	{"httpapi/admin", []string{
-		"actors/clock", "actors/ledger", "actors/registry", "actors/scheme/sim", "actors/strictjson", "httpapi", "httpapi/notices", "httpapi/control", "httpapi/sim",
-	}},
+	{"httpapi/notices", []string{"actors/fair", "actors/pix", "actors/scheme", "actors/scheme/provider", "httpapi/control", "httpapi/signed"}},
+	{"httpapi/sim", []string{"actors/pix", "actors/scheme", "actors/scheme/brcode", "actors/scheme/provider", "actors/scheme/sim", "actors/strictjson", "httpapi/control", "httpapi/signed"}},
+	{"httpapi/admin", []string{"actors/clock", "actors/layout", "actors/ledger", "actors/pix", "actors/registry", "actors/scheme/sim", "actors/strictjson", "httpapi", "httpapi/control", "httpapi/notices", "httpapi/sim"}},
 	{"cmd/**", []string{"actors/**", "wal", "snapshot", "httpapi/**", "cmd/**", "bench/**"}},
 	{"bench/**", []string{"actors/**", "wal", "snapshot", "httpapi/**", "cmd/**", "bench/**"}},
 }
@@ -92,12 +89,15 @@ var outside = []struct {
 	{"testing", []string{"wal/waltest", "actors/scheme/schemetest"}},
 }
 
-// ledgerImports are all packages that the ledger may import: no clock (time is allowed for
-// its formats; calls that read a clock are found below), no entropy, no I/O, no lock.
-var ledgerImports = []string{
+// pure lists the packages without clock (time is allowed for its formats; calls that read a clock are
+// found below), entropy, I/O or lock.
+var pure = []string{"actors/pix", "actors/layout", "actors/ledger"}
+
+// pureImports are all packages that these may import.
+var pureImports = []string{
 	"crypto/hmac", "crypto/sha256", "encoding/base32", "encoding/base64", "encoding/binary", "encoding/hex", "errors", "fmt",
-	"cmp", "github.com/fxamacker/cbor/v2", "math", "regexp", "slices", "strconv", "strings", "time", "unicode/utf8",
-	"pixd/actors/cbormap", "pixd/actors/redact",
+	"cmp", "math", "regexp", "slices", "strconv", "strings", "time", "unicode/utf8",
+	"pixd/actors/cbormap", "pixd/actors/layout", "pixd/actors/pix", "pixd/actors/redact",
 }
 
 // readsClock lists the calls by which files outside cmd and bench may read a clock or wait.
@@ -151,7 +151,7 @@ func (s source) forbidden() string {
 		if other, ours := strings.CutPrefix(i, "pixd/"); ours && !among(other, knows[row].others) {
 			return i
 		}
-		if s.pkg == "actors/ledger" && !slices.Contains(ledgerImports, i) {
+		if slices.Contains(pure, s.pkg) && !slices.Contains(pureImports, i) {
 			return i
 		}
 		for _, o := range outside {
@@ -215,8 +215,8 @@ func parse(t *testing.T, file string, src any) source {
 	return source{file, path.Dir(file), tree}
 }
 
-// layout returns every Go file of the module that is not a test.
-func layout(t *testing.T) (all []source) {
+// everySource returns every Go file of the module that is not a test.
+func everySource(t *testing.T) (all []source) {
 	err := fs.WalkDir(os.DirFS(moduleRoot), ".", func(p string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -254,8 +254,8 @@ func TestFolders(t *testing.T) {
 // TestArrows checks every file's imports, clocks and entropy against the tables knows,
 // outside and readsClock.
 func TestArrows(t *testing.T) {
-	ledger := map[string]bool{}
-	for _, s := range layout(t) {
+	used := map[string]bool{}
+	for _, s := range everySource(t) {
 		if what := s.forbidden(); what != "" {
 			t.Errorf("%s: may not import %s", s.file, what)
 		}
@@ -265,15 +265,15 @@ func TestArrows(t *testing.T) {
 		if what := s.serves(); what != "" {
 			t.Errorf("%s: %s: only httpapi, cmd and bench serve", s.file, what)
 		}
-		if s.pkg == "actors/ledger" {
+		if slices.Contains(pure, s.pkg) {
 			for _, i := range s.imports() {
-				ledger[i] = true
+				used[i] = true
 			}
 		}
 	}
-	for _, i := range ledgerImports {
-		if !ledger[i] {
-			t.Errorf("the ledger's list allows %s, which it no longer imports", i)
+	for _, i := range pureImports {
+		if !used[i] {
+			t.Errorf("the list of the pure packages allows %s, which none of them imports", i)
 		}
 	}
 }
@@ -283,6 +283,8 @@ func TestArrowsFindMutations(t *testing.T) {
 	for _, c := range []struct{ file, imports, body, want string }{
 		{"actors/ledger/a.go", `"os"`, "", "os"},
 		{"actors/ledger/a.go", `"sync"`, "", "sync"},
+		{"actors/pix/a.go", `"os"`, "", "os"},
+		{"actors/layout/a.go", `"pixd/actors/ledger"`, "", "pixd/actors/ledger"},
 		{"actors/ledger/a.go", `"pixd/wal"`, "", "pixd/wal"},
 		{"actors/ledger/a.go", `"time"`, "var _ = time.Now()", "time.Now"},
 		{"actors/account/a.go", `"pixd/actors/registry"`, "", "pixd/actors/registry"},

@@ -11,6 +11,7 @@ import (
 
 	"pixd/actors/audit"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/httpapi/control"
 	"pixd/wal"
@@ -167,10 +168,10 @@ func (e *Engine) look(ctx context.Context, read func(*wal.View) error) error {
 }
 
 // accounts returns the ids of all accounts.
-func (e *Engine) accounts() []ledger.AccountID {
-	var all []ledger.AccountID
+func (e *Engine) accounts() []pix.AccountID {
+	var all []pix.AccountID
 	for from := 0; from >= 0; {
-		var page []ledger.AccountID
+		var page []pix.AccountID
 		page, from = e.Registry.Accounts(from, 1000)
 		all = append(all, page...)
 	}
@@ -181,11 +182,11 @@ func (e *Engine) accounts() []ledger.AccountID {
 // the accounts would restore each of them.
 type closedOff struct {
 	mu  sync.Mutex
-	all []ledger.AccountID
+	all []pix.AccountID
 }
 
 func (c *closedOff) note(a alertForm) {
-	id, ok := ledger.ParseAccountID(a.Account)
+	id, ok := pix.ParseAccountID(a.Account)
 	if a.Kind != "quarantine" || !ok {
 		return
 	}
@@ -194,8 +195,8 @@ func (c *closedOff) note(a alertForm) {
 	c.all = append(c.all, id)
 }
 
-func (c *closedOff) list() []ledger.AccountID {
+func (c *closedOff) list() []pix.AccountID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]ledger.AccountID(nil), c.all...)
+	return append([]pix.AccountID(nil), c.all...)
 }

@@ -8,13 +8,14 @@ import (
 	"pixd/actors/audit"
 	"pixd/actors/history"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 )
 
 // books holds, for each account, the sums that it has settled with the scheme, and the last
 // record that was read: a later reading goes on after that record.
-type books struct{ accounts map[ledger.AccountID]*read }
+type books struct{ accounts map[pix.AccountID]*read }
 
 type read struct {
 	seq, sum uint64
@@ -26,8 +27,8 @@ var errRecord = errors.New("record cannot be read")
 
 // derive reads every account from its first record on, one account after the other, and
 // adds each to the report.
-func (b *books) derive(ctx context.Context, v *wal.View, ids []ledger.AccountID, r *AuditReport) error {
-	b.accounts = make(map[ledger.AccountID]*read, len(ids))
+func (b *books) derive(ctx context.Context, v *wal.View, ids []pix.AccountID, r *AuditReport) error {
+	b.accounts = make(map[pix.AccountID]*read, len(ids))
 	waiting, err := audit.CountWaiting(v)
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func (b *books) derive(ctx context.Context, v *wal.View, ids []ledger.AccountID,
 
 // goOn reads the new records of the accounts in differ.
 func (b *books) goOn(ctx context.Context, v *wal.View, differ []audit.Difference) error {
-	done := map[ledger.AccountID]bool{}
+	done := map[pix.AccountID]bool{}
 	for _, d := range differ {
 		if done[d.Account] {
 			continue
@@ -85,7 +86,7 @@ func (b *books) goOn(ctx context.Context, v *wal.View, differ []audit.Difference
 }
 
 // goOn reads an account's records after the last record that was read before.
-func (at *read) goOn(ctx context.Context, v *wal.View, id ledger.AccountID, take func(*ledger.Record)) error {
+func (at *read) goOn(ctx context.Context, v *wal.View, id pix.AccountID, take func(*ledger.Record)) error {
 	return v.Read(wal.Stream(id), at.seq+1, at.sum, func(w wal.Record) error {
 		if w.Seq%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -100,8 +101,8 @@ func (at *read) goOn(ctx context.Context, v *wal.View, id ledger.AccountID, take
 	})
 }
 
-func (b *books) sums() map[ledger.AccountID]scheme.Sums {
-	all := make(map[ledger.AccountID]scheme.Sums, len(b.accounts))
+func (b *books) sums() map[pix.AccountID]scheme.Sums {
+	all := make(map[pix.AccountID]scheme.Sums, len(b.accounts))
 	for id, at := range b.accounts {
 		all[id] = at.settled
 	}

@@ -10,7 +10,7 @@ import (
 
 	"pixd/actors/audit"
 	"pixd/actors/clock"
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
@@ -46,7 +46,7 @@ func auditStore(ctx context.Context, c Config, store *wal.Store) (*AuditReport, 
 		return nil, err
 	}
 	_, at, _ := store.Head()
-	r := newAuditReport(ledger.Millis(at))
+	r := newAuditReport(pix.Millis(at))
 	e.Registry = known
 	var b books
 	v := store.View()
@@ -121,7 +121,7 @@ func (e *Engine) compareOffline(ctx context.Context, b *books, r *AuditReport) e
 func (e *Engine) heard(ctx context.Context, book *scheme.Book) (scheme.Book, error) {
 	floor := *book
 	floor.OldestOpen, floor.Accounts = 0, slices.Clone(book.Accounts)
-	place, refused := map[ledger.AccountID]int{}, map[string]bool{}
+	place, refused := map[pix.AccountID]int{}, map[string]bool{}
 	for i := range floor.Accounts {
 		place[floor.Accounts[i].Account] = i
 	}

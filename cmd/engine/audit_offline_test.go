@@ -20,20 +20,21 @@ import (
 
 	"pixd/actors/clock"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
 	"pixd/wal"
 )
 
 // wrongTotals journals a credit whose record has wrong account totals, as a bug might.
-func wrongTotals(t *testing.T, s *wal.Store, id ledger.AccountID) {
+func wrongTotals(t *testing.T, s *wal.Store, id pix.AccountID) {
 	t.Helper()
 	seq, sum, err := s.Last(wal.Stream(id))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := ledger.Record{Account: id, Seq: seq + 1, Time: now(), Kind: ledger.Credited}
-	r.Tx = &ledger.Transaction{ID: ledger.NewTxID(now(), [10]byte{9}), Kind: ledger.TxTED, Status: ledger.StatusCompleted, Amount: 5, Ordinal: 9, Booking: 9}
+	r.Tx = &ledger.Transaction{ID: pix.NewTxID(now(), [10]byte{9}), Kind: pix.TxTED, Status: pix.StatusCompleted, Amount: 5, Ordinal: 9, Booking: 9}
 	r.Totals = ledger.Totals{Balance: 1_000_006, Items: 9, Bookings: 9}
 	sealed := wal.Seal(sum, wal.Record{Stream: wal.Stream(id), Seq: r.Seq, Kind: uint8(r.Kind), Time: int64(r.Time), Body: r.Encode()})
 	done := make(written, 1)
@@ -78,7 +79,7 @@ func TestAuditOffline(t *testing.T) {
 	if err != nil || len(r.Differences) > 0 || r.Accounts != 1 || r.Balance.Int64() != 1_000_000 || r.Book == "" {
 		t.Fatalf("%+v %v", r, err)
 	}
-	id, _ := ledger.ParseAccountID(w.ID)
+	id, _ := pix.ParseAccountID(w.ID)
 	store := openJournal(t, c.FS)
 	wrongTotals(t, store, id)
 	if err := store.Close(); err != nil {
@@ -162,11 +163,11 @@ func TestAuditOfflineRefused(t *testing.T) {
 	}
 	const lost, inFlight, refused = 20, 7, 30
 	if err := e.Sim.Start(func(n scheme.Notice, done func(error)) {
-		done(map[ledger.Amount]error{lost: nil, inFlight: errNotReady, refused: scheme.ErrNoPayee}[n.Arrived.Amount])
+		done(map[pix.Amount]error{lost: nil, inFlight: errNotReady, refused: scheme.ErrNoPayee}[n.Arrived.Amount])
 	}); err != nil {
 		t.Fatal(err)
 	}
-	for _, amount := range []ledger.Amount{lost, inFlight, refused} {
+	for _, amount := range []pix.Amount{lost, inFlight, refused} {
 		time.Sleep(2 * time.Millisecond) // so that each payment has a later millisecond
 		within, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		if _, _, err := e.Sim.Pay(within, sim.Payment{Key: w.EVP, Amount: amount}); err != nil {
@@ -193,13 +194,13 @@ func TestAuditOfflineRefund(t *testing.T) {
 	if err := e.connect(); err != nil {
 		t.Fatal(err)
 	}
-	id, _ := ledger.ParseAccountID(w.ID)
+	id, _ := pix.ParseAccountID(w.ID)
 	paid, _, err := e.Sim.Pay(t.Context(), sim.Payment{Key: w.EVP, Amount: 30})
 	if err != nil {
 		t.Fatal(err)
 	}
 	state, err := e.Sim.Return(t.Context(), scheme.Refund{
-		Tx: ledger.NewTxID(now(), [10]byte{3}), Account: id, EndToEnd: "D" + ledger.EndToEnd(c.ISPB, now(), "refundrefun")[1:],
+		Tx: pix.NewTxID(now(), [10]byte{3}), Account: id, EndToEnd: "D" + pix.EndToEnd(c.ISPB, now(), "refundrefun")[1:],
 		Original: paid, Amount: 10, Reason: "MD06",
 	})
 	if err != nil || state.Progress != scheme.Settled {

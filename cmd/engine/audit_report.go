@@ -6,6 +6,7 @@ import (
 
 	"pixd/actors/audit"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -28,28 +29,28 @@ type AuditReport struct {
 // AuditDifference is one difference between what two sources say about an account, such as
 // its records and the scheme's book.
 type AuditDifference struct {
-	Account     string         `json:"account_id"`
-	Kind        string         `json:"kind"`
-	Transaction *string        `json:"transaction_id"`
-	Message     string         `json:"message"`
-	Field       *string        `json:"field"` // the differing sum, if kind is "book"; else null
-	Engine      *ledger.Amount `json:"engine"`
-	Scheme      *ledger.Amount `json:"scheme"`
+	Account     string      `json:"account_id"`
+	Kind        string      `json:"kind"`
+	Transaction *string     `json:"transaction_id"`
+	Message     string      `json:"message"`
+	Field       *string     `json:"field"` // the differing sum, if kind is "book"; else null
+	Engine      *pix.Amount `json:"engine"`
+	Scheme      *pix.Amount `json:"scheme"`
 }
 
 // AuditAccount is an account's line in the report.
 type AuditAccount struct {
-	ID          string        `json:"account_id"`
-	Balance     ledger.Amount `json:"balance"`
-	Pending     ledger.Amount `json:"pending"`
-	MEDHeld     ledger.Amount `json:"med_held"`
-	Cases       int           `json:"cases"`
-	InFlight    int           `json:"in_flight"`
-	Sent        ledger.Amount `json:"sent"`
-	Received    ledger.Amount `json:"received"`
-	ReturnedBy  ledger.Amount `json:"returned_by"`
-	ReturnedTo  ledger.Amount `json:"returned_to"`
-	Differences int           `json:"differences"`
+	ID          string     `json:"account_id"`
+	Balance     pix.Amount `json:"balance"`
+	Pending     pix.Amount `json:"pending"`
+	MEDHeld     pix.Amount `json:"med_held"`
+	Cases       int        `json:"cases"`
+	InFlight    int        `json:"in_flight"`
+	Sent        pix.Amount `json:"sent"`
+	Received    pix.Amount `json:"received"`
+	ReturnedBy  pix.Amount `json:"returned_by"`
+	ReturnedTo  pix.Amount `json:"returned_to"`
+	Differences int        `json:"differences"`
 }
 
 const (
@@ -60,7 +61,7 @@ const (
 // auditRows is the largest number of accounts without a difference that get a line.
 const auditRows = 1000
 
-func newAuditReport(at ledger.Millis) *AuditReport {
+func newAuditReport(at pix.Millis) *AuditReport {
 	return &AuditReport{
 		At: at.String(), Balance: new(big.Int), Pending: new(big.Int), MEDHeld: new(big.Int),
 		Differences: []AuditDifference{}, Rows: []AuditAccount{},
@@ -80,7 +81,7 @@ func (r *AuditReport) take(a *audit.Account) {
 	r.Rows = append(r.Rows, auditAccount(a.ID, &a.Totals, a.InFlight(), a.Cases(), &a.Sums))
 }
 
-func auditAccount(id ledger.AccountID, t *ledger.Totals, inFlight, cases int, s *scheme.Sums) AuditAccount {
+func auditAccount(id pix.AccountID, t *ledger.Totals, inFlight, cases int, s *scheme.Sums) AuditAccount {
 	return AuditAccount{
 		ID: id.String(), Balance: t.Balance, Pending: t.Held, MEDHeld: t.MEDHeld, Cases: cases, InFlight: inFlight,
 		Sent: s.Sent, Received: s.Received, ReturnedBy: s.ReturnedBy, ReturnedTo: s.ReturnedTo,

@@ -12,7 +12,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 )
@@ -28,8 +30,8 @@ func (k *keptBook) Book(context.Context) (scheme.Book, error) { k.n.Add(1); retu
 
 // booked returns the book of an idle scheme at which the merchant has sent and received the
 // given amounts.
-func (w *harness) booked(sent, received ledger.Amount) scheme.Book {
-	id, _ := ledger.ParseAccountID(w.ID)
+func (w *harness) booked(sent, received pix.Amount) scheme.Book {
+	id, _ := pix.ParseAccountID(w.ID)
 	return scheme.Book{At: now(), Accounts: []scheme.AccountBook{{Account: id, Sums: scheme.Sums{Sent: sent, Received: received}}}}
 }
 
@@ -50,8 +52,8 @@ func (w *harness) pays() {
 	if status, got := w.operate("POST", "/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":70}`, w.EVP)); status != 201 {
 		w.t.Fatalf("%d %s", status, got)
 	}
-	id, _ := ledger.ParseAccountID(w.ID)
-	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@pix.test")
+	id, _ := pix.ParseAccountID(w.ID)
+	key, _ := pix.ParseKey(pix.KeyEmail, "a@pix.test")
 	if a, err := w.Accounts.Do(id, ledger.RequestPayout{Amount: 500, Key: key}); err != nil || a.Refusal != nil {
 		w.t.Fatalf("%+v %v", a, err)
 	}
@@ -156,7 +158,7 @@ func TestAuditUnanswered(t *testing.T) {
 func TestAuditUnderLoad(t *testing.T) {
 	t.Parallel()
 	w := newHarness(t, vfs.NewMem(), func(c *Config) { c.SettleDelay = 5 * time.Millisecond })
-	id, _ := ledger.ParseAccountID(w.ID)
+	id, _ := pix.ParseAccountID(w.ID)
 	var work sync.WaitGroup
 	stop := make(chan struct{})
 	for n := range 4 {
@@ -168,7 +170,7 @@ func TestAuditUnderLoad(t *testing.T) {
 				default:
 				}
 				to := [...]string{"a@pix.test", "settle-now@pix.test", "reject-ac03@pix.test", "not-found@pix.test"}[i%4]
-				command := ledger.RequestPayout{Amount: ledger.Amount(100 + n), Key: ledger.Key{Type: ledger.KeyEmail, Value: to}}
+				command := ledger.RequestPayout{Amount: pix.Amount(100 + n), Key: pix.Key{Type: pix.KeyEmail, Value: to}}
 				if _, err := w.Accounts.Do(id, command); err != nil {
 					t.Error(err)
 				}
@@ -208,8 +210,8 @@ func TestAuditPlanted(t *testing.T) {
 	fs := vfs.NewMem()
 	w := newHarness(t, fs, func(c *Config) { c.SettleDelay = time.Hour })
 	w.Engine.scheme = &schemeCalls{Scheme: &keptBook{read: func() scheme.Book { return w.booked(0, 0) }}}
-	id, _ := ledger.ParseAccountID(w.ID)
-	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@pix.test")
+	id, _ := pix.ParseAccountID(w.ID)
+	key, _ := pix.ParseKey(pix.KeyEmail, "a@pix.test")
 	a, err := w.Accounts.Do(id, ledger.RequestPayout{Amount: 500, Key: key})
 	if err != nil || a.Refusal != nil {
 		t.Fatalf("%+v %v", a, err)
@@ -217,7 +219,7 @@ func TestAuditPlanted(t *testing.T) {
 	if r := w.audits(); len(r.Differences) > 0 || r.InFlight != 1 || r.Pending.Int64() != 500 || r.Rows[0].InFlight != 1 {
 		t.Errorf("%+v", r)
 	}
-	open, due := ledger.OpenKey(id, a.Tx.ID), ledger.DueKey(ledger.DueTransfer, 1<<50, id, ledger.EntityID(a.Tx.ID))
+	open, due := layout.OpenKey(id, a.Tx.ID), layout.DueKey(layout.DueTransfer, 1<<50, id, layout.EntityID(a.Tx.ID))
 	v, _, err := w.Store.Get(open)
 	if err != nil {
 		t.Fatal(err)

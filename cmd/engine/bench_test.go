@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -29,7 +30,7 @@ func measured(b *testing.B) *vfs.MemFS {
 	}
 	for range measuredCredits {
 		for _, id := range ids {
-			if _, err := e.Accounts.Do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 7}); err != nil {
+			if _, err := e.Accounts.Do(id, ledger.Credit{Kind: pix.TxTED, Amount: 7}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -31,7 +32,7 @@ func (r *refusing) Return(ctx context.Context, p scheme.Refund) (scheme.State, e
 	return r.Scheme.Return(ctx, p)
 }
 
-func (r *refusing) Returns(ctx context.Context, a ledger.AccountID, endToEnd string) ([]ledger.Returned, error) {
+func (r *refusing) Returns(ctx context.Context, a pix.AccountID, endToEnd string) ([]ledger.Returned, error) {
 	if r.mute.Load() {
 		return nil, context.DeadlineExceeded
 	}
@@ -174,8 +175,8 @@ func TestRestoredCaseIsNotRefundedTwice(t *testing.T) {
 	}
 	var book struct {
 		Accounts []struct {
-			Received   ledger.Amount
-			ReturnedBy ledger.Amount `json:"returned_by"`
+			Received   pix.Amount
+			ReturnedBy pix.Amount `json:"returned_by"`
 		}
 	}
 	if _, got := again.operate("GET", "/sim/book", ""); json.Unmarshal([]byte(got), &book) != nil || len(book.Accounts) != 1 || book.Accounts[0].Received != 50_000 || book.Accounts[0].ReturnedBy != 50_000 {

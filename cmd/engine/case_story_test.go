@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -19,10 +20,10 @@ type specialReturn struct {
 	ID          string
 	Transaction string `json:"transaction_id"`
 	EndToEnd    string `json:"end_to_end_id"`
-	Amount      ledger.Amount
-	Held        ledger.Amount `json:"held_amount"`
-	Covered     ledger.Amount `json:"covered_amount"`
-	Refunded    ledger.Amount `json:"refunded_amount"`
+	Amount      pix.Amount
+	Held        pix.Amount `json:"held_amount"`
+	Covered     pix.Amount `json:"covered_amount"`
+	Refunded    pix.Amount `json:"refunded_amount"`
 	Situation   string
 	Status      string
 	Result      *string `json:"analysis_result"`
@@ -52,7 +53,7 @@ func (w *harness) cases() []specialReturn {
 
 // reports has the payer report a payment, and returns the report's id and the case that it
 // opens.
-func (w *harness) reports(p item, amount ledger.Amount) (infraction string, k specialReturn) {
+func (w *harness) reports(p item, amount pix.Amount) (infraction string, k specialReturn) {
 	w.t.Helper()
 	before := len(w.cases())
 	var made struct {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"pixd/actors/account"
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -44,7 +44,7 @@ func (e *Engine) keepClaims(ctx context.Context) {
 // dropClaims removes claims that are too old to be kept.
 func (e *Engine) dropClaims() error {
 	_, newest, _ := e.Store.Head()
-	return account.DropClaims(e.Store.Scan, e.Clock.Read(), ledger.Millis(newest), e.drop)
+	return account.DropClaims(e.Store.Scan, e.Clock.Read(), pix.Millis(newest), e.drop)
 }
 
 // drop makes deletions of rows durable that every machine decides for itself.

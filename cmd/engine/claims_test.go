@@ -9,7 +9,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/account"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -17,7 +19,7 @@ import (
 func claimKey(bucket uint16, n int) []byte {
 	var scope [16]byte
 	binary.BigEndian.PutUint64(scope[3:], uint64(n)*0x9E3779B97F4A7C15)
-	return ledger.IdempotencyKey(bucket, 7, scope)
+	return layout.IdempotencyKey(bucket, 7, scope)
 }
 
 // TestDropClaims checks that dropClaims removes the claims of old days only.
@@ -38,7 +40,7 @@ func TestDropClaims(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, newest, _ := e.Store.Head()
-	today := ledger.BucketOf(ledger.Millis(newest))
+	today := layout.BucketOf(pix.Millis(newest))
 	for ago, kept := range []bool{true, true, true, false, false} {
 		key := claimKey(today-uint16(ago), 1)
 		if err := write(e.Store, local, wal.Op{Kind: wal.OpSet, Key: key, Value: make([]byte, 49)}); err != nil {
@@ -93,11 +95,11 @@ func TestDoubtedClaimsLast(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.stated(e.Clock.Now() + ledger.Millis(behind.Milliseconds())) // the scheme says so
+		e.stated(e.Clock.Now() + pix.Millis(behind.Milliseconds())) // the scheme says so
 		charge := func(scope byte) (body string, again bool) {
 			t.Helper()
 			a, err := e.Accounts.Do(ids[0], ledger.CreateCharge{
-				Amount: 100, Claim: &ledger.Claim{Scope: [16]byte{9, scope}}, Key: ledger.Key{Type: ledger.KeyEVP, Value: "00000000-0000-4000-8000-000000000000"},
+				Amount: 100, Claim: &ledger.Claim{Scope: [16]byte{9, scope}}, Key: pix.Key{Type: pix.KeyEVP, Value: "00000000-0000-4000-8000-000000000000"},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -128,7 +130,7 @@ func TestDoubtedClaimsLast(t *testing.T) {
 		if err := e.dropClaims(); err != nil {
 			t.Fatal(err)
 		}
-		days, err := ledger.ClaimDays(e.Store.Scan)
+		days, err := layout.ClaimDays(e.Store.Scan)
 		if err != nil || len(days) == 0 || days[0] < account.OldestClaimDay(e.Clock.Now()) {
 			t.Errorf("%v behind: there are claims of the days %v (%v)", behind, days, err)
 		}

@@ -12,7 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"pixd/actors/account"
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -56,8 +57,8 @@ func TestCleanStop(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for id := ledger.AccountID(1); id <= crashAccounts; id++ {
-			row, ok, err := store.Get(ledger.HeadKey(id))
+		for id := pix.AccountID(1); id <= crashAccounts; id++ {
+			row, ok, err := store.Get(layout.HeadKey(id))
 			at, _ := account.HeadRowAt(row)
 			if newest, _, lastErr := store.Last(wal.Stream(id)); err != nil || lastErr != nil || !ok || newest < 10 || at != newest {
 				t.Errorf("%v: the head row stands at %d of %d records (%v, %v)", id, at, newest, err, lastErr)

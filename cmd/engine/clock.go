@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"pixd/actors/clock"
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // sources are the two clocks of this machine.
 func sources() clock.Sources {
 	start := time.Now()
 	return clock.Sources{
-		Wall:    func() ledger.Millis { return ledger.Millis(time.Now().UnixMilli()) },
+		Wall:    func() pix.Millis { return pix.Millis(time.Now().UnixMilli()) },
 		Elapsed: elapsed(func() time.Duration { return time.Since(start) }),
 	}
 }
@@ -46,7 +46,7 @@ func (e *Engine) keepClock(ctx context.Context) {
 }
 
 // stated compares engine time with a time that the scheme has stated.
-func (e *Engine) stated(at ledger.Millis) {
+func (e *Engine) stated(at pix.Millis) {
 	if alert := e.Clock.Stated(at); alert != "" {
 		e.Config.alerts.raise(alertClock, alert)
 	}

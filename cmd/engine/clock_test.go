@@ -12,6 +12,7 @@ import (
 
 	"pixd/actors/clock"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // clocks are the two clocks of a machine. Each goes on with real time and can be moved by
@@ -24,8 +25,8 @@ type clocks struct {
 func newClocks() *clocks { return &clocks{start: time.Now()} }
 
 func (c *clocks) sources() *clock.Sources {
-	at := func(extra *atomic.Int64, from int64) func() ledger.Millis {
-		return func() ledger.Millis { return ledger.Millis(from + time.Since(c.start).Milliseconds() + extra.Load()) }
+	at := func(extra *atomic.Int64, from int64) func() pix.Millis {
+		return func() pix.Millis { return pix.Millis(from + time.Since(c.start).Milliseconds() + extra.Load()) }
 	}
 	return &clock.Sources{Wall: at(&c.wall, c.start.UnixMilli()), Elapsed: at(&c.elapsed, 0)}
 }
@@ -52,10 +53,10 @@ func TestElapsed(t *testing.T) {
 	}
 }
 
-func (w *harness) payout(key string, amount ledger.Amount) *ledger.Transaction {
+func (w *harness) payout(key string, amount pix.Amount) *ledger.Transaction {
 	w.t.Helper()
-	id, _ := ledger.ParseAccountID(w.ID)
-	k, ok := ledger.ParseKey(ledger.KeyEmail, key)
+	id, _ := pix.ParseAccountID(w.ID)
+	k, ok := pix.ParseKey(pix.KeyEmail, key)
 	if !ok {
 		w.t.Fatal(key)
 	}
@@ -76,9 +77,9 @@ func (w *harness) hears(kind string) {
 }
 
 // status returns the status of a payout as lookups show it.
-func (w *harness) status(t *ledger.Transaction) ledger.TxStatus {
+func (w *harness) status(t *ledger.Transaction) pix.TxStatus {
 	w.t.Helper()
-	id, _ := ledger.ParseAccountID(w.ID)
+	id, _ := pix.ParseAccountID(w.ID)
 	got, err := w.History.Transaction(id, t.ID.String())
 	if err != nil || got == nil {
 		w.t.Fatalf("%v: %+v %v", t.ID, got, err)
@@ -100,7 +101,7 @@ func TestClockWrongForAMoment(t *testing.T) {
 	c.wall.Add(24 * 3_600_000)
 	time.Sleep(1500 * time.Millisecond)
 	for _, p := range []*ledger.Transaction{before, meanwhile} {
-		if s := w.status(p); s != ledger.StatusAccepted {
+		if s := w.status(p); s != pix.StatusAccepted {
 			t.Errorf("%v is %v before its time", p.ID, s)
 		}
 		if age := w.Clock.Now() - p.CreatedAt; age < 0 || age > 30_000 {
@@ -114,12 +115,12 @@ func TestClockWrongForAMoment(t *testing.T) {
 	w.hears("clock")
 	c.pass(29 * time.Minute)
 	time.Sleep(time.Second)
-	if s := w.status(before); s != ledger.StatusAccepted {
+	if s := w.status(before); s != pix.StatusAccepted {
 		t.Errorf("after 29 minutes it is %v", s)
 	}
 	c.pass(61 * time.Second)
 	w.becomes("voided", 15*time.Second, func() bool {
-		return w.status(before) == ledger.StatusFailed && w.status(meanwhile) == ledger.StatusFailed
+		return w.status(before) == pix.StatusFailed && w.status(meanwhile) == pix.StatusFailed
 	})
 }
 
@@ -151,14 +152,14 @@ func TestStartBehindTheJournal(t *testing.T) {
 	}
 	c.pass(31 * time.Minute)
 	time.Sleep(1500 * time.Millisecond)
-	if s := w.status(p); s != ledger.StatusAccepted {
+	if s := w.status(p); s != pix.StatusAccepted {
 		t.Errorf("while the clock is doubted it is %v", s)
 	}
 	if status, got := w.operate("POST", "/admin/clock", `{"operator":"ana"}`); status != http.StatusOK || w.Clock.Doubted() {
 		t.Errorf("accepted: %d %s", status, got)
 	}
 	for _, waited := range []*ledger.Transaction{p, old} { // old was accepted four hours ahead
-		w.becomes("voided", 75*time.Second, func() bool { return w.status(waited) == ledger.StatusFailed })
+		w.becomes("voided", 75*time.Second, func() bool { return w.status(waited) == pix.StatusFailed })
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"pixd/actors/account"
 	"pixd/actors/clock"
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/webhook"
@@ -127,7 +127,7 @@ func (c *Config) Check() error {
 	switch {
 	case c.DataDir == "":
 		return errors.New("--data-dir is empty")
-	case !ledger.ISPB(c.ISPB):
+	case !pix.ISPB(c.ISPB):
 		return fmt.Errorf("--ispb %q: 8 digits or capital letters", c.ISPB)
 	case c.SettleDelay < 0:
 		return fmt.Errorf("--sim-settle-delay %v: 0 or longer", c.SettleDelay)

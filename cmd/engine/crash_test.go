@@ -19,7 +19,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"pixd/actors/account"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 )
@@ -28,7 +30,7 @@ var crashSeed = flag.Uint64("crash.seed", 0, "run only this seed of the crash te
 
 // answered is one answer that a client has received, with the request's details.
 type answered struct {
-	account ledger.AccountID
+	account pix.AccountID
 	tx      ledger.Transaction // the transaction, with the status that the answer showed
 	key     *ledger.Claim      // idempotency key of the request
 	stored  string             // the answer stored under that key
@@ -67,18 +69,18 @@ func crashConfig(fs wal.FS) Config {
 const crashAccounts = 3
 
 // populate makes accounts with money, before any fault happens.
-func populate(e *Engine) ([]ledger.AccountID, error) {
-	var ids []ledger.AccountID
+func populate(e *Engine) ([]pix.AccountID, error) {
+	var ids []pix.AccountID
 	for n := range crashAccounts {
 		s := ledger.DefaultSettings()
 		s.Name, s.Document = "Loja", "12345678909"
 		s.CashOutFee = ledger.Fee{Fixed: 7}
-		id := ledger.AccountID(n + 1)
-		evp := ledger.Key{Type: ledger.KeyEVP, Value: fmt.Sprintf("%08x-0000-4000-8000-000000000000", n)}
+		id := pix.AccountID(n + 1)
+		evp := pix.Key{Type: pix.KeyEVP, Value: fmt.Sprintf("%08x-0000-4000-8000-000000000000", n)}
 		if _, err := e.Registry.RegisterAccount(id, true, s, evp); err != nil {
 			return nil, err
 		}
-		if _, err := e.Accounts.Do(id, ledger.Credit{Kind: ledger.TxTED, Amount: 10_000_000}); err != nil {
+		if _, err := e.Accounts.Do(id, ledger.Credit{Kind: pix.TxTED, Amount: 10_000_000}); err != nil {
 			return nil, err
 		}
 		ids = append(ids, id)
@@ -87,7 +89,7 @@ func populate(e *Engine) ([]ledger.AccountID, error) {
 }
 
 // drive sends commands until stop is set.
-func (c *clients) drive(e *Engine, id ledger.AccountID, rng *rand.Rand, stop *atomic.Bool) {
+func (c *clients) drive(e *Engine, id pix.AccountID, rng *rand.Rand, stop *atomic.Bool) {
 	for n := 0; !stop.Load(); n++ {
 		var command ledger.Command
 		var claim *ledger.Claim
@@ -101,9 +103,9 @@ func (c *clients) drive(e *Engine, id ledger.AccountID, rng *rand.Rand, stop *at
 		case 0:
 			command = ledger.ReadAccount{}
 		case 1:
-			command = ledger.CreateCharge{Amount: 100, Claim: claim, Key: ledger.Key{Type: ledger.KeyEVP, Value: "00000000-0000-4000-8000-000000000000"}}
+			command = ledger.CreateCharge{Amount: 100, Claim: claim, Key: pix.Key{Type: pix.KeyEVP, Value: "00000000-0000-4000-8000-000000000000"}}
 		case 2:
-			command = ledger.Credit{Kind: ledger.TxInternal, Amount: 50}
+			command = ledger.Credit{Kind: pix.TxInternal, Amount: 50}
 		default:
 			command = request(rng, claim)
 		}
@@ -125,7 +127,7 @@ func (c *clients) drive(e *Engine, id ledger.AccountID, rng *rand.Rand, stop *at
 func request(rng *rand.Rand, claim *ledger.Claim) ledger.RequestPayout {
 	key := [...]string{"a@example.com", "settle-now@pix.test", "reject-ac03@pix.test", "not-found@pix.test"}[rng.IntN(4)]
 	return ledger.RequestPayout{
-		Amount: ledger.Amount(100 + 100*rng.IntN(500)), Key: ledger.Key{Type: ledger.KeyEmail, Value: key}, Claim: claim,
+		Amount: pix.Amount(100 + 100*rng.IntN(500)), Key: pix.Key{Type: pix.KeyEmail, Value: key}, Claim: claim,
 	}
 }
 
@@ -280,13 +282,13 @@ func comesToRest(e *Engine) error {
 // inFlight lists the payouts in flight besides those that comesToRest excepts.
 func inFlight(e *Engine) ([]string, error) {
 	var open []string
-	lo, hi := ledger.AllDue()
+	lo, hi := layout.AllDue()
 	err := e.Store.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		d, err := ledger.DecodeDue(k, v)
+		d, err := layout.DecodeDue(k, v)
 		if err != nil {
 			return false, err
 		}
-		owner, tx := d.Account, ledger.TxID(d.ID)
+		owner, tx := d.Account, pix.TxID(d.ID)
 		r, err := rows{e.Store}.Record(owner, d.Seq)
 		if err != nil {
 			return false, err

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/cmd/engine/recordjson"
 	"pixd/wal"
@@ -19,7 +19,7 @@ type DumpOptions struct {
 	// Stream is the one stream whose records are written: an account's id, or the registry's
 	// name; empty: all streams.
 	Stream      string
-	From, Until ledger.Millis  // records with From <= time < Until are written; 0: no bound
+	From, Until pix.Millis     // records with From <= time < Until are written; 0: no bound
 	Progress    func(Progress) // called often; may be nil
 	FS          wal.FS         // the file system; nil: the disk
 }
@@ -62,10 +62,10 @@ func streamOf(name string) (wal.Stream, error) {
 	case recordjson.Reservations:
 		return registry.ReservationStream, nil
 	}
-	if id, ok := ledger.ParseAccountID(name); ok {
+	if id, ok := pix.ParseAccountID(name); ok {
 		return wal.Stream(id), nil
 	}
-	return 0, fmt.Errorf("%q is no account's id such as %v, nor %s or %s", name, ledger.AccountID(1), recordjson.Registry, recordjson.Reservations)
+	return 0, fmt.Errorf("%q is no account's id such as %v, nor %s or %s", name, pix.AccountID(1), recordjson.Registry, recordjson.Reservations)
 }
 
 // named adds the stream's name, by which operators know it, to an error about a damaged record.

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -63,7 +64,7 @@ func TestDumpDamage(t *testing.T) {
 		if (at > inBatch) != (d.Sequence == 2) {
 			t.Fatalf("record %d is number %d, its batch begins at %d", d.Sequence, at, inBatch)
 		}
-		id, _ := ledger.ParseAccountID(d.Stream)
+		id, _ := pix.ParseAccountID(d.Stream)
 		key, batch, position := wal.RecordKey(wal.Stream(id), d.Sequence), wal.BatchKey(all[at].Position), all[at].Position
 		record := fmt.Sprintf("%s: wal: stream %d record %d: ", d.Stream, uint64(id), d.Sequence)
 		for _, c := range []damage{

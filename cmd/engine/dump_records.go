@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"pixd/actors/history"
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/cmd/engine/recordjson"
 	"pixd/wal"
@@ -76,7 +76,7 @@ func (d *dumping) one(store *wal.Store, stream wal.Stream) error {
 
 // take copies a verified record, if it is in the span.
 func (d *dumping) take(r wal.Record) error {
-	if at := ledger.Millis(r.Time); at >= d.From && (d.Until == 0 || at < d.Until) {
+	if at := pix.Millis(r.Time); at >= d.From && (d.Until == 0 || at < d.Until) {
 		d.next.add(numbered{Record: r, batches: d.progress.Batches})
 	}
 	if d.failed.Load() {

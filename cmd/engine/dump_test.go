@@ -13,7 +13,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -56,7 +56,7 @@ func inBatches(t *testing.T, disk *vfs.MemFS) (all []dumped) {
 			id := binary.BigEndian.Uint64(runs)
 			stream, known := map[uint64]string{0: "registry", 0xffff_ffff_ffff_0000: "reservations"}[id]
 			if !known {
-				stream = ledger.AccountID(id).String()
+				stream = pix.AccountID(id).String()
 			}
 			first, n := binary.Uvarint(runs[8:])
 			count, m := binary.Uvarint(runs[8+n:])
@@ -164,7 +164,7 @@ func TestDumpStream(t *testing.T) {
 func TestDumpSpan(t *testing.T) {
 	const first = 20_000 * oneDay // the journal has the registry's two records and the account's opening on the first day, and a charge on each of six
 	disk := dated(t, 6)
-	for span, want := range map[[2]ledger.Millis]int{
+	for span, want := range map[[2]pix.Millis]int{
 		{}: 9, {first, 0}: 9, {first + 1, 0}: 5, {0, first}: 0, {0, first + 1}: 4, {first + oneDay, first + 3*oneDay}: 2,
 		{first + oneDay, first + oneDay}: 0, {first + oneDay, first + oneDay + 1}: 1, {first + 5*oneDay, 0}: 1, {first + 5*oneDay + 1, 0}: 0,
 	} {

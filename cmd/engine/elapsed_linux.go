@@ -6,14 +6,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // elapsed returns CLOCK_BOOTTIME, which goes on while the machine is suspended; on a kernel
 // without it, the time since the process started.
-func elapsed(process func() time.Duration) func() ledger.Millis {
+func elapsed(process func() time.Duration) func() pix.Millis {
 	if _, ok := boottime(); !ok {
-		return func() ledger.Millis { return ledger.Millis(process() / time.Millisecond) }
+		return func() pix.Millis { return pix.Millis(process() / time.Millisecond) }
 	}
 	return (&boot{process: process}).now
 }
@@ -28,16 +28,16 @@ type boot struct {
 }
 
 // now returns CLOCK_BOOTTIME as it was at most a millisecond ago.
-func (b *boot) now() ledger.Millis {
+func (b *boot) now() pix.Millis {
 	now := int64(b.process())
 	if at := b.at.Load(); at != 0 && now-at < int64(time.Millisecond) {
-		return ledger.Millis(b.read.Load())
+		return pix.Millis(b.read.Load())
 	}
 	fresh, _ := boottime()
 	for {
 		last := b.read.Load()
 		if int64(fresh) <= last {
-			fresh = ledger.Millis(last)
+			fresh = pix.Millis(last)
 			break
 		}
 		if b.read.CompareAndSwap(last, int64(fresh)) {
@@ -48,10 +48,10 @@ func (b *boot) now() ledger.Millis {
 	return fresh
 }
 
-func boottime() (ledger.Millis, bool) {
+func boottime() (pix.Millis, bool) {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
 		return 0, false
 	}
-	return ledger.Millis(t.Nano() / int64(time.Millisecond)), true
+	return pix.Millis(t.Nano() / int64(time.Millisecond)), true
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestBootNeverGoesBack checks that goroutines which read the time together see it go on, and
@@ -16,7 +16,7 @@ func TestBootNeverGoesBack(t *testing.T) {
 	var wait sync.WaitGroup
 	for range 4 {
 		wait.Go(func() {
-			var last ledger.Millis
+			var last pix.Millis
 			for time.Since(start) < 50*time.Millisecond {
 				before, _ := boottime()
 				at := now()

@@ -18,6 +18,7 @@ import (
 	"pixd/actors/history"
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/actors/restored"
 	"pixd/actors/scheme/provider"
@@ -81,7 +82,7 @@ func (e *Engine) open() error {
 		return err
 	}
 	_, newest, _ := e.Store.Head()
-	e.Clock = clock.New(c.clocks(), ledger.Millis(newest))
+	e.Clock = clock.New(c.clocks(), pix.Millis(newest))
 	if err := e.acceptRestored(); err != nil {
 		return err
 	}

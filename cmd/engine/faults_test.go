@@ -16,6 +16,7 @@ import (
 
 	"pixd/actors/account"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 var (
@@ -124,7 +125,7 @@ func (f *faulty) silent() error {
 	}
 	answered := make(chan error, 1)
 	go func() {
-		_, err := f.engine.Accounts.Do(1, ledger.Credit{Kind: ledger.TxInternal, Amount: 50})
+		_, err := f.engine.Accounts.Do(1, ledger.Credit{Kind: pix.TxInternal, Amount: 50})
 		answered <- err
 	}()
 	select {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
 )
 
 // TestFiltersAreFilled checks that soon after a start neither a new payout nor a free
@@ -28,10 +28,10 @@ func TestFiltersAreFilled(t *testing.T) {
 				t.Fatal(ok, err)
 			}
 		}
-		filled := func() bool { return !e.present.MayHave(ledger.EndToEndKey(free)) && !e.Registry.MayBeReserved(free) }
+		filled := func() bool { return !e.present.MayHave(layout.EndToEndKey(free)) && !e.Registry.MayBeReserved(free) }
 		for end := time.Now().Add(5 * time.Second); !filled() && time.Now().Before(end); time.Sleep(time.Millisecond) {
 		}
-		if present, taken := e.present.MayHave(ledger.EndToEndKey(free)), e.Registry.MayBeReserved(free); present || taken {
+		if present, taken := e.present.MayHave(layout.EndToEndKey(free)), e.Registry.MayBeReserved(free); present || taken {
 			t.Errorf("%s: a free id may have a payout %v, and a reservation %v", started, present, taken)
 		}
 		if !e.Registry.MayBeReserved(reserved) {

@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 var historyOf = flag.Int("history.n", 0, "how many of each kind of thing the account with a history has; 0: 3,000, and 600 with -short")
@@ -25,7 +26,7 @@ type historic struct {
 	reads atomic.Int64
 
 	long                         bool // it may have too much for a filtered list
-	id                           ledger.AccountID
+	id                           pix.AccountID
 	payment                      *ledger.Transaction
 	open                         *ledger.Case
 	webhook, delivered, removed  hook
@@ -42,7 +43,7 @@ func withHistory(t *testing.T, n int) *historic {
 		c.readFault = func() error { h.reads.Add(1); return nil }
 		c.RateLimit = 0
 	})
-	h.id, _ = ledger.ParseAccountID(h.ID)
+	h.id, _ = pix.ParseAccountID(h.ID)
 	r := newReceiver(t)
 	h.delivered = h.hooks(r.URL+"/paid", `"pix.received"`) // each payment that comes in leaves a delivery that was made
 	h.money(n)
@@ -57,7 +58,7 @@ func withHistory(t *testing.T, n int) *historic {
 	if status, got, _ := h.post("/pix/cash-in", `{"amount":7}`, "Idempotency-Key", h.key); status != 200 {
 		t.Errorf("%d %s", status, got)
 	}
-	h.do(ledger.CreateCharge{Amount: 100, ExternalID: "newest", Key: ledger.Key{Type: ledger.KeyEVP, Value: "00000000-0000-4000-8000-000000000000"}})
+	h.do(ledger.CreateCharge{Amount: 100, ExternalID: "newest", Key: pix.Key{Type: pix.KeyEVP, Value: "00000000-0000-4000-8000-000000000000"}})
 	settled(t, h.Store)
 	h.becomes("all are delivered", 60*time.Second+time.Duration(n)*5*time.Millisecond, func() bool {
 		return len(h.deliveries(h.delivered.ID, fmt.Sprintf("?status=delivered&per_page=1&page=%d", n))) == 1
@@ -99,17 +100,17 @@ func (h *historic) each(n int, fn func(i int)) {
 // money makes transactions: credits, charges under one external id, payments, payouts that have
 // settled, equal payouts that were rejected, and refunds.
 func (h *historic) money(n int) {
-	h.do(ledger.Credit{Kind: ledger.TxTED, Amount: 1 << 45})
-	key := ledger.Key{Type: ledger.KeyEVP, Value: "00000000-0000-4000-8000-000000000000"}
+	h.do(ledger.Credit{Kind: pix.TxTED, Amount: 1 << 45})
+	key := pix.Key{Type: pix.KeyEVP, Value: "00000000-0000-4000-8000-000000000000"}
 	h.each(n, func(i int) {
-		h.do(ledger.Credit{Kind: ledger.TxTED, Amount: 10, Reference: fmt.Sprint("ref", i)})
+		h.do(ledger.Credit{Kind: pix.TxTED, Amount: 10, Reference: fmt.Sprint("ref", i)})
 		h.do(ledger.CreateCharge{Amount: 100, ExternalID: "shop", Key: key, Claim: claimOf(i)})
 		tx := h.do(ledger.ReceivePayment{EndToEnd: paidUnder(i), Amount: 1000, Key: "k"}).Tx
 		if i == 1 {
 			h.oldest, h.oldestE2E = tx.Public(), tx.EndToEnd
 		}
 		for _, to := range []string{fmt.Sprintf("settle-now+%d@pix.test", i), "settle-now@pix.test"} { // of the second only one moves money
-			a := h.do(ledger.RequestPayout{Amount: 10_000, Key: ledger.Key{Type: ledger.KeyEmail, Value: to}, ExternalID: fmt.Sprint("out-", i)})
+			a := h.do(ledger.RequestPayout{Amount: 10_000, Key: pix.Key{Type: pix.KeyEmail, Value: to}, ExternalID: fmt.Sprint("out-", i)})
 			if i == 1 && a.Tx != nil {
 				h.equalE2E = a.Tx.EndToEnd // in the end that of the second
 			}
@@ -121,7 +122,7 @@ func (h *historic) money(n int) {
 
 // claimOf is the claim of an idempotency key that was used today.
 func claimOf(i int) *ledger.Claim {
-	at := ledger.Millis(time.Now().UnixMilli())
+	at := pix.Millis(time.Now().UnixMilli())
 	c := &ledger.Claim{Bucket: uint16(at / (24 * 60 * 60 * 1000)), At: at}
 	binary.BigEndian.PutUint64(c.Scope[:], uint64(i))
 	return c

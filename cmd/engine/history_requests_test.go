@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // costly is one request, whose cost must not follow the history.
@@ -110,7 +111,7 @@ func TestEveryRouteHasACost(t *testing.T) {
 	if len(routes) < 21 {
 		t.Errorf("only %d routes are found", len(routes))
 	}
-	h := &historic{payment: &ledger.Transaction{Kind: ledger.TxReceipt}, open: &ledger.Case{}, oldest: "x", oldestE2E: "x", equalE2E: "x", oldestRef: "x", waiting: "x"}
+	h := &historic{payment: &ledger.Transaction{Kind: pix.TxReceipt}, open: &ledger.Case{}, oldest: "x", oldestE2E: "x", equalE2E: "x", oldestRef: "x", waiting: "x"}
 	h.webhook.ID, h.delivered.ID, h.removed.ID = "x", "x", "x"
 	requests := h.requests()
 	part := regexp.MustCompile(`\\\{[a-z0-9_]+\\\}`)

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/wal"
 )
@@ -32,7 +32,7 @@ func (l *lastUsed) load() error {
 		if len(v) != 8 {
 			return false, fmt.Errorf("%q has %d bytes", k, len(v))
 		}
-		l.registry.Remember(string(k[len(lo):]), ledger.Millis(binary.BigEndian.Uint64(v)))
+		l.registry.Remember(string(k[len(lo):]), pix.Millis(binary.BigEndian.Uint64(v)))
 		return true, nil
 	})
 	if err != nil {
@@ -68,7 +68,7 @@ func (l *lastUsed) run(ctx context.Context, log *slog.Logger) {
 
 // keep writes the times of use that have changed since the last call, if any.
 func (l *lastUsed) keep() error {
-	err := l.registry.NewUses(func(clientID string, at ledger.Millis) error {
+	err := l.registry.NewUses(func(clientID string, at pix.Millis) error {
 		l.ops = append(l.ops, wal.Op{
 			Kind: wal.OpSet, Key: wal.MetaKey(metaLastUsed + clientID),
 			Value: binary.BigEndian.AppendUint64(nil, uint64(at)),

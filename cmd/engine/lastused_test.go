@@ -6,7 +6,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/wal"
 )
@@ -45,7 +45,7 @@ func closed(t *testing.T, e *Engine) {
 	}
 }
 
-func (e *Engine) used(id string) ledger.Millis {
+func (e *Engine) used(id string) pix.Millis {
 	k, ok := e.Registry.APIKey(id)
 	if !ok {
 		return -1
@@ -61,7 +61,7 @@ func TestLastUsedSurvives(t *testing.T) {
 	e := reopened(t, disk)
 	for i, k := range keysOf(t, e, n) {
 		if i > 0 {
-			k.Used(ledger.Millis(1000 + i))
+			k.Used(pix.Millis(1000 + i))
 		}
 	}
 	if _, err := e.Registry.ChangeAPIKey("cli_1", func(k *registry.APIKey) { k.Active = false }); err != nil {
@@ -71,7 +71,7 @@ func TestLastUsedSurvives(t *testing.T) {
 	for range 2 {
 		e = reopened(t, disk)
 		for i := range n {
-			want := ledger.Millis(1000 + i)
+			want := pix.Millis(1000 + i)
 			if i == 0 {
 				want = 0
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi"
 	"pixd/httpapi/admin"
 	"pixd/httpapi/control"
@@ -276,7 +277,7 @@ func (s *Served) merchantOptions() httpapi.Options {
 		Webhooks: subscriptions{s.targets, s.Engine}, NewSecret: secret, Receipts: httpapi.NewReceiptPlaces(),
 		TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, FailedAuthLimit: c.FailedAuthLimit,
 		Closed: s.admission.Closed, Busy: s.admission.Busy, Turned: func() { s.admission.refused.Add(1) },
-		Modest: func(id ledger.AccountID) bool { return s.Accounts.Modest(id, enoughInHand) }, Now: s.Clock.Now, Log: c.Log,
+		Modest: func(id pix.AccountID) bool { return s.Accounts.Modest(id, enoughInHand) }, Now: s.Clock.Now, Log: c.Log,
 	}
 }
 
@@ -299,9 +300,9 @@ func (s *Served) adminOptions(b Build) (admin.Options, error) {
 }
 
 // NewAccountID returns a random account id.
-func NewAccountID() ledger.AccountID {
+func NewAccountID() pix.AccountID {
 	for {
-		if id := ledger.AccountID(binary.BigEndian.Uint64(secret(8))); id != 0 && id <= ledger.LastAccountID {
+		if id := pix.AccountID(binary.BigEndian.Uint64(secret(8))); id != 0 && id <= pix.LastAccountID {
 			return id
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -16,7 +16,7 @@ func TestLooksWaitForTheDisk(t *testing.T) {
 	fs := newHanging()
 	w := newHarness(t, fs)
 	w.pays()
-	id, _ := ledger.ParseAccountID(w.ID)
+	id, _ := pix.ParseAccountID(w.ID)
 	w.becomes("at rest", 5*time.Second, func() bool { return w.Store.Durable() == w.Store.Submitted() })
 	newest := func() uint64 {
 		seq, _, err := w.Store.Last(wal.Stream(id))

@@ -11,6 +11,7 @@ import (
 
 	"pixd/actors/fair"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi"
 )
 
@@ -125,7 +126,7 @@ func TestAlertsCount(t *testing.T) {
 				t.Errorf("%s is not there:\n%s", want, got)
 			}
 		}
-		if n := strings.Count(b.String(), " alert="); n != lines || lines > 0 && !strings.Contains(b.String(), "alert=low_disk account="+ledger.AccountID(8).String()+" transaction=PIXOUT8") {
+		if n := strings.Count(b.String(), " alert="); n != lines || lines > 0 && !strings.Contains(b.String(), "alert=low_disk account="+pix.AccountID(8).String()+" transaction=PIXOUT8") {
 			t.Errorf("level %v: %d lines:\n%s", level, n, b.String())
 		}
 		if got := a.closed.list(); len(got) != 1 || got[0] != 7 {

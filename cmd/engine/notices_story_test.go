@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 )
@@ -115,16 +116,16 @@ func TestAlertsOutliveACut(t *testing.T) {
 
 // eventsOf checks that the record of a settled payout has the event confirmed, and after it
 // the event completed.
-func (w *harness) eventsOf(id ledger.TxID, kind ledger.RecordKind) {
+func (w *harness) eventsOf(id pix.TxID, kind ledger.RecordKind) {
 	w.t.Helper()
-	account, _ := ledger.ParseAccountID(w.ID)
+	account, _ := pix.ParseAccountID(w.ID)
 	found := 0
 	err := w.Store.Read(wal.Stream(account), 1, 0, func(sealed wal.Record) error {
-		r := ledger.Record{Account: account, Seq: sealed.Seq, Time: ledger.Millis(sealed.Time), Kind: ledger.RecordKind(sealed.Kind)}
+		r := ledger.Record{Account: account, Seq: sealed.Seq, Time: pix.Millis(sealed.Time), Kind: ledger.RecordKind(sealed.Kind)}
 		if err := r.Decode(sealed.Body); err != nil || r.Tx == nil || r.Tx.ID != id || r.Kind != kind {
 			return err
 		}
-		if found++; !slices.Equal(r.Events, []ledger.EventKind{ledger.EventPayoutConfirmed, ledger.EventCompleted}) {
+		if found++; !slices.Equal(r.Events, []pix.EventKind{pix.EventPayoutConfirmed, pix.EventCompleted}) {
 			w.t.Errorf("record %d (%v) has the events %v", r.Seq, r.Kind, r.Events)
 		}
 		return nil

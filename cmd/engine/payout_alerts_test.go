@@ -12,7 +12,9 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/due"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -80,8 +82,8 @@ func (w *harness) tell(n scheme.Notice) {
 func TestPayoutAlerts(t *testing.T) {
 	t.Parallel()
 	w := newHarness(t, vfs.NewMem(), func(c *Config) { c.SettleDelay, c.OrphanAfter = time.Hour, time.Millisecond })
-	id, _ := ledger.ParseAccountID(w.ID)
-	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@pix.test")
+	id, _ := pix.ParseAccountID(w.ID)
+	key, _ := pix.ParseKey(pix.KeyEmail, "a@pix.test")
 	a, err := w.Accounts.Do(id, ledger.RequestPayout{Amount: 500, Key: key})
 	if err != nil || a.Refusal != nil {
 		t.Fatalf("%+v %v", a, err)
@@ -128,13 +130,13 @@ func (u unheard) Due(t due.Task) { u.scanner.Done(t, due.Result{Unheard: true, P
 // onlyDue are rows in which one payout is always due, and nothing else is.
 type onlyDue struct {
 	due.Rows
-	account ledger.AccountID
-	id      ledger.TxID
+	account pix.AccountID
+	id      pix.TxID
 }
 
 // Scan implements due.Rows.
 func (o onlyDue) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
-	k := ledger.DueKey(ledger.DueDoubt, 1, o.account, ledger.EntityID(o.id))
+	k := layout.DueKey(layout.DueDoubt, 1, o.account, layout.EntityID(o.id))
 	if string(k) < string(lo) || string(k) >= string(hi) {
 		return nil
 	}
@@ -152,7 +154,7 @@ func TestUnreachableNamesRefund(t *testing.T) {
 	o.notify(w, scheme.Notice{Kind: scheme.PaymentArrived, EndToEnd: payment, Arrived: ledger.ReceivePayment{EndToEnd: payment, Amount: 700, Key: w.EVP, PayerISPB: "60701190"}}, nil)
 	silent := fasthttp.RequestHandler(func(ctx *fasthttp.RequestCtx) { ctx.Error("gone", 502) })
 	o.instead.Store(&silent)
-	id, _ := ledger.ParseAccountID(w.ID)
+	id, _ := pix.ParseAccountID(w.ID)
 	a, err := w.Accounts.Do(id, ledger.RequestRefund{Original: payment, Amount: 700})
 	if err != nil || a.Refusal != nil {
 		t.Fatalf("%+v %v", a, err)

@@ -6,7 +6,7 @@ import (
 	"pixd/actors/account"
 	"pixd/actors/due"
 	"pixd/actors/fair"
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // pools collects the figures of bounds that accounts share, by the bound's name: docs/bounds.md
@@ -40,7 +40,7 @@ func (p pools) Collect(out chan<- prometheus.Metric) {
 }
 
 // pools returns the figures of the bounds that every engine has.
-func (s *Served) pools(receipts *fair.Pool[ledger.AccountID]) pools {
+func (s *Served) pools(receipts *fair.Pool[pix.AccountID]) pools {
 	return pools{
 		"lists": s.History.Counts, "receipts": receipts.Counts,
 		"connections": s.connections.Counts, "lingering": s.connections.Lingering, "bodies": s.connections.Bodies,

@@ -23,7 +23,9 @@ import (
 	"pixd/actors/due"
 	"pixd/actors/fair"
 	"pixd/actors/history"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/transfer"
 	"pixd/actors/webhook"
@@ -76,17 +78,17 @@ func TestPoolsShowTheirOwn(t *testing.T) {
 	w := newHarness(t, vfs.NewMem())
 	s := &Served{Engine: &Engine{}, meters: newMeters(), admission: &admission{}}
 
-	receipts := fair.New[ledger.AccountID](fair.Bounds{Places: 4, Share: 4})
+	receipts := fair.New[pix.AccountID](fair.Bounds{Places: 4, Share: 4})
 	for range 5 {
 		_ = receipts.Take(ctx, 1)
 	}
 	s.meters.merchant.inHand.Store(5)
 	s.admission.refused.Store(6)
 	var clock atomic.Int64
-	now := func() ledger.Reading { return ledger.At(ledger.Millis(clock.Add(time.Hour.Milliseconds()))) } // no account was read of late
+	now := func() pix.Reading { return pix.At(pix.Millis(clock.Add(time.Hour.Milliseconds()))) } // no account was read of late
 	s.Accounts = account.NewHost(account.Options{
 		Limits: account.Limits{PerAccount: 7}, Journal: w.Store, Rows: rows{w.Store}, Tail: w.Store, Now: now, Log: slog.New(slog.DiscardHandler),
-		Opening: func(ledger.AccountID) (ledger.Settings, bool) { return ledger.DefaultSettings(), true },
+		Opening: func(pix.AccountID) (ledger.Settings, bool) { return ledger.DefaultSettings(), true },
 		Look: func(stream wal.Stream, _ func(*wal.View) error) error {
 			if stream == 0 { // the host closes
 				end()
@@ -109,20 +111,20 @@ func TestPoolsShowTheirOwn(t *testing.T) {
 	}
 	of := dueRows{}
 	for n := range 70 {
-		of[string(ledger.DueKey(ledger.DueDoubt, 1, 1, ledger.EntityID{byte(n + 1)}))] = make([]byte, 8)
+		of[string(layout.DueKey(layout.DueDoubt, 1, 1, layout.EntityID{byte(n + 1)}))] = make([]byte, 8)
 	}
 	for n := range 12 {
-		of[string(ledger.DueKey(ledger.DueQueued, 1, 1, ledger.EntityID{100, byte(n + 1)}))] = make([]byte, 8)
+		of[string(layout.DueKey(layout.DueQueued, 1, 1, layout.EntityID{100, byte(n + 1)}))] = make([]byte, 8)
 	}
 	for n := range 13 {
-		of[string(ledger.QueueKey(ledger.BucketClient.Queue(1), ledger.TxID{200, byte(n + 1)}))] = binary.BigEndian.AppendUint64(nil, 1)
+		of[string(layout.QueueKey(layout.QueueFor(pix.BucketClient, 1), pix.TxID{200, byte(n + 1)}))] = binary.BigEndian.AppendUint64(nil, 1)
 	}
 	s.scanner = due.NewScanner(due.New(3000, 1<<50, due.DefaultBounds()), of, now, nil, slog.New(slog.DiscardHandler))
 	go s.scanner.Run(ctx, endless{})
 	s.History = history.Over(unread{end: ctx})
-	for _, id := range []ledger.AccountID{1, 1, 1, 2} {
+	for _, id := range []pix.AccountID{1, 1, 1, 2} {
 		go func() {
-			_, _ = s.History.Statement(id, ledger.Filter{Type: ledger.FilterTED}, ledger.Page{Number: 1, Size: 1})
+			_, _ = s.History.Statement(id, layout.Filter{Type: layout.FilterTED}, layout.Page{Number: 1, Size: 1})
 		}()
 	}
 	port, err := net.Listen("tcp", "127.0.0.1:0")
@@ -174,16 +176,16 @@ type apart struct {
 	goOn chan struct{}
 }
 
-func (s *apart) Lookup(context.Context, scheme.Query) (ledger.Party, error) {
+func (s *apart) Lookup(context.Context, scheme.Query) (pix.Party, error) {
 	<-s.goOn
-	return ledger.Party{}, nil
+	return pix.Party{}, nil
 }
 
 func (s *apart) Submit(context.Context, scheme.Payment) (scheme.State, error) {
 	return scheme.State{}, errors.New("connection reset")
 }
 
-func (s *apart) Ask(ctx context.Context, _ ledger.TxID, _ string) (scheme.State, error) {
+func (s *apart) Ask(ctx context.Context, _ pix.TxID, _ string) (scheme.State, error) {
 	<-ctx.Done()
 	return scheme.State{}, ctx.Err()
 }
@@ -211,7 +213,7 @@ func TestLanesShowTheirOwn(t *testing.T) {
 	for _, j := range []transfer.Job{{Goal: ledger.GoalPay}, {Goal: ledger.GoalPay}, {Goal: ledger.GoalVoid, Task: &due.Task{}}} {
 		work.Add(1)
 		j.Account = 1
-		j.Tx = &ledger.Transaction{Kind: ledger.TxPayout}
+		j.Tx = &ledger.Transaction{Kind: pix.TxPayout}
 		system.Root.Send(carries, &j)
 	}
 	shows := func(lines ...string) {

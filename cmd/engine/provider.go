@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/httpapi"
@@ -19,7 +19,7 @@ import (
 
 // speaks returns the options with which the engine or the simulator sends requests of the
 // scheme protocol to its peer.
-func speaks(to peer, secret string, now func() ledger.Millis, log *slog.Logger) (provider.Options, error) {
+func speaks(to peer, secret string, now func() pix.Millis, log *slog.Logger) (provider.Options, error) {
 	s, err := provider.NewSecret(secret)
 	if err != nil {
 		return provider.Options{}, fmt.Errorf("PIXD_SCHEME_SECRET: %w", err)

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
 	"pixd/actors/webhook"
@@ -37,10 +38,10 @@ type halfway struct{ scheme.Scheme }
 var errNoWord = errors.New("no answer")
 
 // Lookup implements scheme.Scheme.
-func (h halfway) Lookup(ctx context.Context, q scheme.Query) (ledger.Party, error) {
+func (h halfway) Lookup(ctx context.Context, q scheme.Query) (pix.Party, error) {
 	if strings.Contains(q.Key.Value, "held") {
 		<-ctx.Done()
-		return ledger.Party{}, ctx.Err()
+		return pix.Party{}, ctx.Err()
 	}
 	return h.Scheme.Lookup(ctx, q)
 }
@@ -94,7 +95,7 @@ func halfDone(t *testing.T) (left *vfs.MemFS) {
 		if e, err = Open(c); err != nil {
 			return
 		}
-		var ids []ledger.AccountID
+		var ids []pix.AccountID
 		ids, err = populate(e)
 		time.Sleep(10 * time.Second) // until the scheme knows the keys
 		for _, id := range ids {
@@ -111,25 +112,25 @@ func halfDone(t *testing.T) (left *vfs.MemFS) {
 }
 
 // approvedFrom is the amount from which payouts wait for approval.
-const approvedFrom = ledger.Amount(50_000)
+const approvedFrom = pix.Amount(50_000)
 
 // paidBy is the end-to-end id of the n-th payment to an account.
-func paidBy(id ledger.AccountID, n int) string {
+func paidBy(id pix.AccountID, n int) string {
 	return fmt.Sprintf("E99999003200001010000%05d%06d", uint64(id), n)
 }
 
 // ownKey is the key of an account; see populate.
-func ownKey(id ledger.AccountID) string {
+func ownKey(id pix.AccountID) string {
 	return fmt.Sprintf("%08x-0000-4000-8000-000000000000", uint64(id)-1)
 }
 
 // halfDoneIn begins the work of one account.
-func halfDoneIn(e *Engine, id ledger.AccountID) error {
+func halfDoneIn(e *Engine, id pix.AccountID) error {
 	a, _ := e.Registry.Account(id)
 	settings, limit := *a.Opening, approvedFrom
 	settings.ApprovalThreshold = &limit
 	hook := ledger.Subscribe{URL: "https://loja.example/", Secret: make([]byte, 32)}
-	for _, k := range ledger.EventKinds() {
+	for _, k := range pix.EventKinds() {
 		hook.Events = hook.Events.With(k)
 	}
 	for _, c := range []ledger.Command{ledger.ChangeSettings{Settings: settings}, hook} {
@@ -164,14 +165,14 @@ func halfDoneIn(e *Engine, id ledger.AccountID) error {
 }
 
 // agreed closes the case of a payment as agreed.
-func agreed(e *Engine, id ledger.AccountID, endToEnd string) error {
+func agreed(e *Engine, id pix.AccountID, endToEnd string) error {
 	all, err := e.History.Cases(id, 0, 1, 100)
 	if err != nil {
 		return err
 	}
 	for _, k := range all {
 		if k.EndToEnd == endToEnd && !k.Status.Decided() {
-			a, err := e.Accounts.Do(id, ledger.CloseCase{ID: k.ID, Result: ledger.Agreed})
+			a, err := e.Accounts.Do(id, ledger.CloseCase{ID: k.ID, Result: pix.Agreed})
 			if err == nil && a.Refusal != nil {
 				err = errors.New(a.Refusal.Message)
 			}
@@ -186,13 +187,13 @@ var payouts atomic.Int64
 
 // payoutTo is a request for a payout to a key that nobody else pays, with an idempotency key. what
 // begins the key; see the package sim for what it means.
-func payoutTo(id ledger.AccountID, what string, amount ledger.Amount) ledger.RequestPayout {
+func payoutTo(id pix.AccountID, what string, amount pix.Amount) ledger.RequestPayout {
 	if !strings.Contains(what, "+") {
 		what += "+"
 	}
 	key := fmt.Sprintf("%s-%d-%d@pix.test", what, uint64(id), payouts.Add(1))
 	sum := sha256.Sum256([]byte(key))
 	return ledger.RequestPayout{
-		Amount: amount, Key: ledger.Key{Type: ledger.KeyEmail, Value: key}, Claim: &ledger.Claim{Scope: [16]byte(sum[:16])},
+		Amount: amount, Key: pix.Key{Type: pix.KeyEmail, Value: key}, Claim: &ledger.Claim{Scope: [16]byte(sum[:16])},
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 	"pixd/actors/scheme/sim"
 )
 
@@ -32,9 +33,9 @@ func underWay(e *Engine) (open []string, err error) {
 			return true, nil
 		}
 	}
-	due, afterDue := ledger.AllDue()
-	queues := ledger.QueueRanges()
-	waits, afterWaits := ledger.AllPending()
+	due, afterDue := layout.AllDue()
+	queues := layout.QueueRanges()
+	waits, afterWaits := layout.AllPending()
 	return open, errors.Join(
 		e.Store.Scan(due, afterDue, note("due")),
 		e.Store.Scan(queues[0][0], queues[0][1], note("queued")),
@@ -69,7 +70,7 @@ func (r *readRun) judge(e *Engine) error {
 // onceOnly checks that the scheme has paid nobody twice, and has returned no more of a payment
 // than was received.
 func (r *readRun) onceOnly(e *Engine) error {
-	paid, returned := map[string]int{}, map[string]ledger.Amount{}
+	paid, returned := map[string]int{}, map[string]pix.Amount{}
 	page, next, err := e.Sim.Movements(context.Background(), 0, "", 10_000)
 	if err != nil || next != "" {
 		return fmt.Errorf("movements: %q %w", next, err)

@@ -13,7 +13,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme/sim"
 	"pixd/actors/webhook"
 )
@@ -82,7 +84,7 @@ func (r *readRun) work(e *Engine) error {
 		var all sync.WaitGroup
 		errs := make([]error, crashAccounts+1)
 		for n := range crashAccounts {
-			all.Go(func() { errs[n] = r.trade(e, ledger.AccountID(n+1), round) })
+			all.Go(func() { errs[n] = r.trade(e, pix.AccountID(n+1), round) })
 		}
 		all.Go(func() { errs[crashAccounts] = r.operate(e, round) })
 		all.Wait()
@@ -124,7 +126,7 @@ func (r *readRun) ask(what string, do func() error) error {
 }
 
 // tell sends a command until it is answered, and keeps the answer.
-func (r *readRun) tell(e *Engine, id ledger.AccountID, c ledger.Command, claim *ledger.Claim) (a ledger.Answer, err error) {
+func (r *readRun) tell(e *Engine, id pix.AccountID, c ledger.Command, claim *ledger.Claim) (a ledger.Answer, err error) {
 	err = r.ask(fmt.Sprintf("%T", c), func() (err error) {
 		a, err = e.Accounts.Do(id, c)
 		return err
@@ -144,7 +146,7 @@ func (r *readRun) tell(e *Engine, id ledger.AccountID, c ledger.Command, claim *
 }
 
 // trade is the work of a merchant.
-func (r *readRun) trade(e *Engine, id ledger.AccountID, round int) error {
+func (r *readRun) trade(e *Engine, id pix.AccountID, round int) error {
 	for _, to := range []string{"a", "settle-now", "client-limited-1", "not-found", "returned"} {
 		p := payoutTo(id, to, 300)
 		first, err := r.tell(e, id, p, p.Claim)
@@ -175,7 +177,7 @@ func (r *readRun) trade(e *Engine, id ledger.AccountID, round int) error {
 	if a, err := r.tell(e, id, refund, claim); err != nil || a.Tx == nil {
 		return fmt.Errorf("refund: %+v %w", a, err)
 	}
-	charge := ledger.CreateCharge{Amount: 100, Claim: payoutTo(id, "charge", 1).Claim, Key: ledger.Key{Type: ledger.KeyEVP, Value: ownKey(id)}}
+	charge := ledger.CreateCharge{Amount: 100, Claim: payoutTo(id, "charge", 1).Claim, Key: pix.Key{Type: pix.KeyEVP, Value: ownKey(id)}}
 	if _, err := r.tell(e, id, charge, charge.Claim); err != nil {
 		return err
 	}
@@ -186,9 +188,9 @@ func (r *readRun) trade(e *Engine, id ledger.AccountID, round int) error {
 }
 
 // look reads what a merchant can see.
-func (r *readRun) look(e *Engine, id ledger.AccountID, tx *ledger.Transaction) error {
-	h, page := e.History, ledger.Page{Number: 1, Size: 5}
-	hook := ledger.Target{Account: id, Number: 1}
+func (r *readRun) look(e *Engine, id pix.AccountID, tx *ledger.Transaction) error {
+	h, page := e.History, layout.Page{Number: 1, Size: 5}
+	hook := layout.Target{Account: id, Number: 1}
 	for what, do := range map[string]func() error{
 		"transaction": func() error {
 			t, err := h.Transaction(id, tx.Public())
@@ -199,20 +201,20 @@ func (r *readRun) look(e *Engine, id ledger.AccountID, tx *ledger.Transaction) e
 		},
 		"end-to-end": func() error { _, err := h.EndToEnd(id, tx.EndToEnd); return err },
 		"reference":  func() error { _, err := h.Reference(id, "r"); return err },
-		"statement":  func() error { _, err := h.Statement(id, ledger.Filter{}, page); return err },
+		"statement":  func() error { _, err := h.Statement(id, layout.Filter{}, page); return err },
 		"processing": func() error {
-			_, err := h.Statement(id, ledger.Filter{Status: ledger.FilterProcessing}, page)
+			_, err := h.Statement(id, layout.Filter{Status: layout.FilterProcessing}, page)
 			return err
 		},
 		"since": func() error {
-			_, err := h.Transactions(id, "", ledger.Filter{From: tx.CreatedAt - 1}, page)
+			_, err := h.Transactions(id, "", layout.Filter{From: tx.CreatedAt - 1}, page)
 			return err
 		},
 		"movements":    func() error { _, err := h.Movements(id, 1, 5); return err },
 		"cases":        func() error { _, err := h.Cases(id, 0, 1, 5); return err },
 		"subscription": func() error { _, err := h.Subscriptions(id, []uint32{1}); return err },
-		"delivered":    func() error { _, err := h.Deliveries(hook, ledger.DeliveryDelivered, page); return err },
-		"pending":      func() error { _, err := h.Deliveries(hook, ledger.DeliveryPending, page); return err },
+		"delivered":    func() error { _, err := h.Deliveries(hook, layout.DeliveryDelivered, page); return err },
+		"pending":      func() error { _, err := h.Deliveries(hook, layout.DeliveryPending, page); return err },
 		"backlog":      func() error { _, _, err := h.Backlog(hook); return err },
 		"head":         func() error { _, err := e.Accounts.Do(id, ledger.ReadAccount{}); return err },
 	} {
@@ -226,19 +228,19 @@ func (r *readRun) look(e *Engine, id ledger.AccountID, tx *ledger.Transaction) e
 // operate is the work of operators, and of the rounds that come every hour.
 func (r *readRun) operate(e *Engine, round int) error {
 	now := e.Clock.Now()
-	key := ledger.Key{Type: ledger.KeyEVP, Value: fmt.Sprintf("%08x-0000-4000-8000-000000000009", round)}
+	key := pix.Key{Type: pix.KeyEVP, Value: fmt.Sprintf("%08x-0000-4000-8000-000000000009", round)}
 	for what, do := range map[string]func() error{
 		"claims":    e.dropClaims,
 		"sweep":     e.webhooks.Sweep,
 		"watch":     func() error { e.webhooks.Watch(); return nil },
 		"alerts":    func() error { _, _, err := e.Config.alerts.book.read(0, "", 10); return err },
 		"drop":      func() error { return e.Config.alerts.book.drop(now - 1000) },
-		"refusals":  func() error { return e.refusals.Drop(ledger.Reading{Clock: now}, e.drop) },
+		"refusals":  func() error { return e.refusals.Drop(pix.Reading{Clock: now}, e.drop) },
 		"oldest":    func() error { _, err := e.webhooks.Oldest(); return err },
-		"retry all": func() error { _, err := e.webhooks.RetryAll(ledger.Target{Account: 1, Number: 1}); return err },
+		"retry all": func() error { _, err := e.webhooks.RetryAll(layout.Target{Account: 1, Number: 1}); return err },
 		"audit":     func() error { _, err := e.audit(context.Background()); return err },
 		"in flight": func() error {
-			_, _, err := e.History.InFlight(0, []ledger.TxStatus{ledger.StatusAccepted}, nil, 5)
+			_, _, err := e.History.InFlight(0, []pix.TxStatus{pix.StatusAccepted}, nil, 5)
 			return err
 		},
 		"all cases": func() error { _, _, err := e.History.AllCases(0, nil, 5); return err },

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi"
 )
 
@@ -19,7 +19,7 @@ import (
 // tests need.
 type refunded struct {
 	item
-	Amount           ledger.Amount
+	Amount           pix.Amount
 	Direction        string
 	OriginalID       string  `json:"original_transaction_id"`
 	OriginalEndToEnd string  `json:"original_end_to_end_id"`
@@ -46,7 +46,7 @@ func (w *harness) get(path string) (int, string) {
 
 // receives has a customer pay an amount in base units, and returns the received payment. more
 // are further members of the simulator's request.
-func (w *harness) receives(amount ledger.Amount, more string) (i item) {
+func (w *harness) receives(amount pix.Amount, more string) (i item) {
 	w.t.Helper()
 	status, got := w.operate("POST", "/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":%d%s}`, w.EVP, amount, more))
 	if status != 201 || json.Unmarshal([]byte(got), &i) != nil {
@@ -101,7 +101,7 @@ func (w *harness) ends(id, status string) (r refunded) {
 }
 
 // moneyIs compares the merchant's balance.
-func (w *harness) moneyIs(balance, available, pending ledger.Amount) {
+func (w *harness) moneyIs(balance, available, pending pix.Amount) {
 	w.t.Helper()
 	want := fmt.Sprintf(`{"worked":true,"balance":%d,"available":%d,"pending":%d,"currency":"BRL"}`, balance, available, pending)
 	if got := w.money(); got != want {
@@ -111,7 +111,7 @@ func (w *harness) moneyIs(balance, available, pending ledger.Amount) {
 
 // agrees checks that an audit finds no difference between the records, the rows and the scheme's
 // book, and how much the account has refunded.
-func (w *harness) agrees(refunds ledger.Amount) {
+func (w *harness) agrees(refunds pix.Amount) {
 	w.t.Helper()
 	r := w.audits()
 	if r.Book != compared || len(r.Differences) > 0 {

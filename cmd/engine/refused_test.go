@@ -11,6 +11,7 @@ import (
 
 	"pixd/actors/account"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/actors/scheme"
 )
@@ -101,7 +102,7 @@ func TestRefusalsAreDropped(t *testing.T) {
 		later time.Duration
 		kept  bool
 	}{{keptAlerts - time.Minute, true}, {keptAlerts + time.Minute, false}} {
-		if err := w.refusals.Drop(ledger.At(w.Clock.Now()+ledger.Millis(c.later/time.Millisecond)), w.drop); err != nil {
+		if err := w.refusals.Drop(pix.At(w.Clock.Now()+pix.Millis(c.later/time.Millisecond)), w.drop); err != nil {
 			t.Fatal(err)
 		}
 		again := new(account.Refusals)

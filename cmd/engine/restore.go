@@ -12,7 +12,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/restored"
 	"pixd/snapshot"
 	"pixd/wal"
@@ -172,7 +172,7 @@ func (u *unpacking) agrees(found *Verified) error {
 	log := m.Logs[0]
 	for _, c := range []struct{ what, says, is string }{
 		{"position", strconv.FormatUint(log.Position, 10), strconv.FormatUint(found.Position, 10)},
-		{"time", stamp(log.Time), ledger.Millis(found.Time).String()},
+		{"time", stamp(log.Time), pix.Millis(found.Time).String()},
 		{"sum", log.Sum, fmt.Sprintf("%016x", found.Sum)},
 		{"number of accounts", strconv.Itoa(m.Accounts), strconv.Itoa(found.Accounts)},
 		{"balance", m.Balance.String(), found.Balance.String()},
@@ -197,8 +197,8 @@ func (u *unpacking) mark(t *snapshot.Target) error {
 	}
 	log := u.Manifest.Logs[0]
 	m := &restored.Mark{
-		Position: log.Position, Newest: ledger.Millis(log.Time.UnixMilli()),
-		Taken: ledger.Millis(u.Manifest.CreatedAt.UnixMilli()), Restored: ledger.Millis(u.o.Now.UnixMilli()),
+		Position: log.Position, Newest: pix.Millis(log.Time.UnixMilli()),
+		Taken: pix.Millis(u.Manifest.CreatedAt.UnixMilli()), Restored: pix.Millis(u.o.Now.UnixMilli()),
 	}
 	op, err := m.Op()
 	if err == nil {

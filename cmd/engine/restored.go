@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/restored"
 	"pixd/snapshot"
 	"pixd/wal"
@@ -47,7 +48,7 @@ func (e *Engine) epochElsewhere() uint64 {
 }
 
 // returnsOf asks the scheme which returns it has of a payment that an account received.
-func (e *Engine) returnsOf(account ledger.AccountID, endToEnd string) ([]ledger.Returned, error) {
+func (e *Engine) returnsOf(account pix.AccountID, endToEnd string) ([]ledger.Returned, error) {
 	ctx, cancel := context.WithTimeout(e.ending, e.Config.SchemeTimeout)
 	defer cancel()
 	return e.scheme.Returns(ctx, account, endToEnd)

@@ -10,6 +10,7 @@ import (
 
 	"pixd/actors/account"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -80,7 +81,7 @@ func heldAndLost(t *testing.T) *vfs.MemFS {
 	left.Store(1) // the journal takes the entry that holds the money, and no entry after it
 	go func() {
 		_, _ = e.Accounts.Do(ids[0], ledger.RequestPayout{
-			Amount: 100, Key: ledger.Key{Type: ledger.KeyEmail, Value: "settle-now@pix.test"},
+			Amount: 100, Key: pix.Key{Type: pix.KeyEmail, Value: "settle-now@pix.test"},
 		})
 	}()
 	for deadline := time.Now().Add(5 * time.Second); left.Load() >= 0; time.Sleep(time.Millisecond) {

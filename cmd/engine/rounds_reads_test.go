@@ -13,7 +13,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestRoundsGoOn, TestRegistrarGoesOn and this file go through the loops of the background work.
@@ -81,7 +81,7 @@ func TestRoundsGoOnAfterReads(t *testing.T) {
 		defer end()
 		book := &e.Config.alerts.book
 		go book.keep(ctx, slog.New(slog.NewTextHandler(&r.log, nil)))
-		old := alertForm{Kind: "old", Message: "old"}.op(e.Clock.Now() - 2*ledger.Millis(keptAlerts/time.Millisecond))
+		old := alertForm{Kind: "old", Message: "old"}.op(e.Clock.Now() - 2*pix.Millis(keptAlerts/time.Millisecond))
 		if err := write(e.Store, shared, old); err != nil {
 			t.Fatal(err)
 		}

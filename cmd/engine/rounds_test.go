@@ -11,7 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/actors/scheme"
 	"pixd/actors/webhook"
@@ -39,16 +40,16 @@ func TestRoundsGoOn(t *testing.T) {
 		if _, err := populate(e); err != nil {
 			t.Fatal(err)
 		}
-		claim := claimKey(ledger.BucketOf(e.Clock.Now())-3, 1)
-		pending, _ := ledger.AllPending()
-		status, _ := ledger.AllDeliveries()
+		claim := claimKey(layout.BucketOf(e.Clock.Now())-3, 1)
+		pending, _ := layout.AllPending()
+		status, _ := layout.AllDeliveries()
 		bad := func(k []byte) wal.Op { return wal.Op{Kind: wal.OpSet, Key: append(k, 1), Value: []byte("bad")} }
 		rows := []wal.Op{bad(pending), bad(status), {Kind: wal.OpSet, Key: claim, Value: []byte("bad")}}
 		if err := write(e.Store, local, rows...); err != nil {
 			t.Fatal(err)
 		}
 		now := e.refusals.Stamp
-		e.refusals.Stamp = func() ledger.Millis { return 1 }
+		e.refusals.Stamp = func() pix.Millis { return 1 }
 		e.refusals.Refuse(scheme.Notice{EndToEnd: "E1"}, func(error) {})
 		e.refusals.Stamp = now
 		rounds := map[string]time.Duration{
@@ -92,7 +93,7 @@ func TestRoundsGoOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for at := ledger.Millis(1); at <= 2; at++ {
+		for at := pix.Millis(1); at <= 2; at++ {
 			key.Used(at)
 			time.Sleep(keepUsesEvery + time.Second)
 			if v, _, err := e.Store.Get(wal.MetaKey(metaLastUsed + "cli_1")); err != nil || len(v) != 8 || v[7] != byte(at) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -68,21 +68,21 @@ func (s *schemeCalls) lookups() (n uint64) {
 }
 
 // RegisterKey implements scheme.Scheme.
-func (s *schemeCalls) RegisterKey(ctx context.Context, k ledger.Key, a ledger.AccountID) error {
+func (s *schemeCalls) RegisterKey(ctx context.Context, k pix.Key, a pix.AccountID) error {
 	err := s.Scheme.RegisterKey(ctx, k, a)
 	s.count(callRegister, err)
 	return err
 }
 
 // DeregisterKey implements scheme.Scheme.
-func (s *schemeCalls) DeregisterKey(ctx context.Context, k ledger.Key, a ledger.AccountID) error {
+func (s *schemeCalls) DeregisterKey(ctx context.Context, k pix.Key, a pix.AccountID) error {
 	err := s.Scheme.DeregisterKey(ctx, k, a)
 	s.count(callDeregister, err)
 	return err
 }
 
 // Lookup implements scheme.Scheme.
-func (s *schemeCalls) Lookup(ctx context.Context, q scheme.Query) (ledger.Party, error) {
+func (s *schemeCalls) Lookup(ctx context.Context, q scheme.Query) (pix.Party, error) {
 	o, err := s.Scheme.Lookup(ctx, q)
 	s.count(callLookup, err)
 	return o, err
@@ -103,7 +103,7 @@ func (s *schemeCalls) Return(ctx context.Context, r scheme.Refund) (scheme.State
 }
 
 // Ask implements scheme.Scheme.
-func (s *schemeCalls) Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (scheme.State, error) {
+func (s *schemeCalls) Ask(ctx context.Context, tx pix.TxID, endToEnd string) (scheme.State, error) {
 	state, err := s.Scheme.Ask(ctx, tx, endToEnd)
 	s.count(callAsk, err)
 	return state, err

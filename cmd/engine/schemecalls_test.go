@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -20,7 +21,7 @@ func (s *fixedAnswer) Submit(context.Context, scheme.Payment) (scheme.State, err
 	return scheme.State{Progress: scheme.Pending}, s.err
 }
 
-func (s *fixedAnswer) DeregisterKey(context.Context, ledger.Key, ledger.AccountID) error {
+func (s *fixedAnswer) DeregisterKey(context.Context, pix.Key, pix.AccountID) error {
 	return s.err
 }
 
@@ -42,7 +43,7 @@ func TestSchemeCallsCount(t *testing.T) {
 			}
 		}
 		for range 2 * (n + 1) {
-			if got := s.DeregisterKey(t.Context(), ledger.Key{}, 7); !errors.Is(got, err) {
+			if got := s.DeregisterKey(t.Context(), pix.Key{}, 7); !errors.Is(got, err) {
 				t.Errorf("%v, want %v", got, err)
 			}
 		}

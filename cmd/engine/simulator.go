@@ -14,7 +14,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/clock"
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/sim"
 	"pixd/httpapi"
@@ -65,7 +65,7 @@ func (c *SimConfig) Check() error {
 		return errors.New("--data-dir is empty")
 	case c.SettleDelay < 0:
 		return fmt.Errorf("--settle-delay %v: 0 or longer", c.SettleDelay)
-	case !ledger.ISPB(c.ISPB):
+	case !pix.ISPB(c.ISPB):
 		return fmt.Errorf("--ispb %q: 8 digits or capital letters", c.ISPB)
 	case strings.TrimSpace(c.AdminToken) == "":
 		return errors.New("PIXD_ADMIN_TOKEN is empty: it is the token that /sim asks for")

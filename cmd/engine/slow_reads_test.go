@@ -14,6 +14,7 @@ import (
 
 	"pixd/actors/account"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -80,13 +81,13 @@ func onTables(t *testing.T, background string) (w *harness, reads *heldReads, tx
 	t.Helper()
 	disk := vfs.NewMem()
 	first := newHarness(t, disk, func(c *Config) { c.SettleDelay = time.Hour })
-	id, _ := ledger.ParseAccountID(first.ID)
+	id, _ := pix.ParseAccountID(first.ID)
 	var middle atomic.Pointer[ledger.Transaction]
 	var work sync.WaitGroup
 	for g := range 32 { // enough merchants' requests that the rows fill many blocks
 		work.Go(func() {
 			for n := range 40 {
-				key := ledger.Key{Type: ledger.KeyEmail, Value: fmt.Sprintf("a+%d.%d@pix.test", g, n)}
+				key := pix.Key{Type: pix.KeyEmail, Value: fmt.Sprintf("a+%d.%d@pix.test", g, n)}
 				a, err := first.Accounts.Do(id, ledger.RequestPayout{Amount: 500, Key: key})
 				if err != nil || a.Refusal != nil {
 					t.Errorf("%+v %v", a, err)

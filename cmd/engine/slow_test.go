@@ -12,7 +12,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"pixd/actors/due"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 )
@@ -71,7 +73,7 @@ func owedWords(t *testing.T) (disk *vfs.MemFS, owed []answered) {
 		t.Fatal(err)
 	}
 	for n := range 60 {
-		pay := ledger.RequestPayout{Amount: ledger.Amount(100 + n), Key: ledger.Key{Type: ledger.KeyEmail, Value: "a@example.com"}}
+		pay := ledger.RequestPayout{Amount: pix.Amount(100 + n), Key: pix.Key{Type: pix.KeyEmail, Value: "a@example.com"}}
 		id := ids[n%len(ids)]
 		a, err := e.Accounts.Do(id, pay)
 		if err != nil || a.Refusal != nil {
@@ -99,7 +101,7 @@ func closeUnder(disk wal.FS, owed []answered, slow *slowReads, after time.Durati
 	}
 	slow.slow.Store(true) // at once: the scanner's pass over all due rows begins with the start
 	for i := range owed {
-		e.Accounts.Due(due.Task{Account: owed[i].account, ID: ledger.EntityID(owed[i].tx.ID)})
+		e.Accounts.Due(due.Task{Account: owed[i].account, ID: layout.EntityID(owed[i].tx.ID)})
 	}
 	for deadline := time.Now().Add(5 * time.Second); slow.inHand.Load() == 0; {
 		if time.Now().After(deadline) {
@@ -126,13 +128,13 @@ type stuck struct {
 	in, out chan struct{}
 }
 
-func (s *stuck) Lookup(ctx context.Context, q scheme.Query) (ledger.Party, error) {
+func (s *stuck) Lookup(ctx context.Context, q scheme.Query) (pix.Party, error) {
 	if !s.armed.Load() {
 		return s.Scheme.Lookup(ctx, q)
 	}
 	close(s.in)
 	<-s.out
-	return ledger.Party{}, errors.New("too late")
+	return pix.Party{}, errors.New("too late")
 }
 
 // TestCloseOverAStuckChild checks that Close returns an error if a child actor that carries a
@@ -156,7 +158,7 @@ func TestCloseOverAStuckChild(t *testing.T) {
 	}
 	s.armed.Store(true)
 	go func() {
-		_, _ = e.Accounts.Do(ids[0], ledger.RequestPayout{Amount: 5, Key: ledger.Key{Type: ledger.KeyEmail, Value: "a@example.com"}})
+		_, _ = e.Accounts.Do(ids[0], ledger.RequestPayout{Amount: 5, Key: pix.Key{Type: pix.KeyEmail, Value: "a@example.com"}})
 	}()
 	<-s.in
 	if err := e.Close(); err == nil || !strings.Contains(err.Error(), "do not come to rest") {

@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/clock"
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestSnapshotAhead makes a snapshot while the clock is a year ahead, and others after it was set
@@ -21,7 +21,7 @@ func TestSnapshotAhead(t *testing.T) {
 	at := func(years int) func(*Config) {
 		return func(c *Config) {
 			real := sources()
-			ahead := clock.Sources{Wall: func() ledger.Millis { return real.Wall() + ledger.Millis(years)*365*24*3600*1000 }, Elapsed: real.Elapsed}
+			ahead := clock.Sources{Wall: func() pix.Millis { return real.Wall() + pix.Millis(years)*365*24*3600*1000 }, Elapsed: real.Elapsed}
 			c.Clocks, c.SnapshotKeep, c.Log = &ahead, 2, slog.New(slog.NewTextHandler(&said, nil))
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi/admin"
 	"pixd/httpapi/control"
 	"pixd/snapshot"
@@ -326,4 +326,4 @@ func ListSnapshots(fsys snapshot.FS, dir string, now time.Time) ([]admin.Snapsho
 }
 
 // stamp is a time as operators see it.
-func stamp(t time.Time) string { return ledger.Millis(t.UnixMilli()).String() }
+func stamp(t time.Time) string { return pix.Millis(t.UnixMilli()).String() }

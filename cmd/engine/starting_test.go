@@ -12,7 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // countdown is a context that is cancelled when it has been asked a number of times.
@@ -41,7 +41,7 @@ func (c *countdown) Err() error {
 func TestStopDuringStart(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	w := newHarness(t, fs, func(c *Config) { c.SettleDelay = time.Hour })
-	id, _ := ledger.ParseAccountID(w.ID)
+	id, _ := pix.ParseAccountID(w.ID)
 	for n := range 20 {
 		if err := w.Registry.SetActive(id, n%2 == 1); err != nil {
 			t.Fatal(err)

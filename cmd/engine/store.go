@@ -6,6 +6,7 @@ import (
 
 	"pixd/actors/history"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -30,7 +31,7 @@ func hard(ispb string) map[string]string {
 type rows struct{ *wal.Store }
 
 // Record implements account.Rows.
-func (r rows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
+func (r rows) Record(a pix.AccountID, seq uint64) (*ledger.Record, error) {
 	return history.Record(r.Store, a, seq)
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/httpapi"
@@ -71,11 +71,11 @@ func newOtherSide(t *testing.T) *otherSide {
 func (o *otherSide) says(s scheme.State) { o.answer.Store(&s) }
 
 // RegisterKey implements scheme.Scheme.
-func (o *otherSide) RegisterKey(context.Context, ledger.Key, ledger.AccountID) error { return nil }
+func (o *otherSide) RegisterKey(context.Context, pix.Key, pix.AccountID) error { return nil }
 
 // Lookup implements scheme.Scheme.
-func (o *otherSide) Lookup(context.Context, scheme.Query) (ledger.Party, error) {
-	return ledger.Party{Name: "Ana", Document: "98765432100", ISPB: "99999005"}, nil
+func (o *otherSide) Lookup(context.Context, scheme.Query) (pix.Party, error) {
+	return pix.Party{Name: "Ana", Document: "98765432100", ISPB: "99999005"}, nil
 }
 
 // Submit implements scheme.Scheme.
@@ -89,7 +89,7 @@ func (o *otherSide) Return(context.Context, scheme.Refund) (scheme.State, error)
 }
 
 // Ask implements scheme.Scheme.
-func (o *otherSide) Ask(context.Context, ledger.TxID, string) (scheme.State, error) {
+func (o *otherSide) Ask(context.Context, pix.TxID, string) (scheme.State, error) {
 	return *o.answer.Load(), nil
 }
 
@@ -150,7 +150,7 @@ type item struct {
 	Returned      *int64  `json:"returned_amount"`
 }
 
-func (i *item) tx() ledger.TxID { id, _ := ledger.ParseTxID(i.ID); return id }
+func (i *item) tx() pix.TxID { id, _ := pix.ParseTxID(i.ID); return id }
 
 // cashOut posts a payout as the merchant.
 func (w *harness) cashOut(body string) (int, string) {

@@ -6,7 +6,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/clock"
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/restored"
 	"pixd/snapshot"
 )
@@ -63,9 +63,9 @@ func TestGapEndsWithTheJournal(t *testing.T) {
 	v := restoredAt(t, fs, file, "new")
 	w := serveHarness(t, fs, from("new"), func(c *Config) {
 		real := sources()
-		c.Clocks = &clock.Sources{Wall: func() ledger.Millis { return real.Wall() - 3_600_000 }, Elapsed: real.Elapsed}
+		c.Clocks = &clock.Sources{Wall: func() pix.Millis { return real.Wall() - 3_600_000 }, Elapsed: real.Elapsed}
 	})
 	if _, end, err := restored.Gap(w.Store); err != nil || int64(end) < v.Found.Time {
-		t.Errorf("the gap ends at %v, and the snapshot's newest batch is of %v: %v", end, ledger.Millis(v.Found.Time), err)
+		t.Errorf("the gap ends at %v, and the snapshot's newest batch is of %v: %v", end, pix.Millis(v.Found.Time), err)
 	}
 }

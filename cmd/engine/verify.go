@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"pixd/actors/account"
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/sorted"
 	"pixd/wal"
 )
@@ -141,7 +141,7 @@ func (v *verification) verified() Verified {
 	return out
 }
 
-func add(sum *big.Int, a ledger.Amount) { sum.Add(sum, big.NewInt(int64(a))) }
+func add(sum *big.Int, a pix.Amount) { sum.Add(sum, big.NewInt(int64(a))) }
 
 // heads finds head rows that are ahead of the account's records, and head rows that are
 // missing or too old.
@@ -173,8 +173,8 @@ func (v *verification) rows() error {
 		return err
 	}
 	c := &comparison{
-		derived: derived, kept: account.OldestClaimDay(ledger.Millis(v.report.Time)), account: v.known,
-		young: youngDeliveries(ledger.Millis(v.report.Time)), store: rows{v.store},
+		derived: derived, kept: account.OldestClaimDay(pix.Millis(v.report.Time)), account: v.known,
+		young: youngDeliveries(pix.Millis(v.report.Time)), store: rows{v.store},
 	}
 	c.next()
 	err = v.store.Rows(func(key, value []byte) error {
@@ -194,6 +194,6 @@ func (v *verification) rows() error {
 }
 
 // known reports whether an account has records.
-func (v *verification) known(id ledger.AccountID) bool {
+func (v *verification) known(id pix.AccountID) bool {
 	return v.deriver(wal.Stream(id)).accounts[id] != nil
 }

@@ -3,7 +3,9 @@ package engine
 import (
 	"fmt"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/sorted"
 	"pixd/actors/webhook"
 )
@@ -11,7 +13,7 @@ import (
 // deliveryStore reads what became of webhook deliveries.
 type deliveryStore interface {
 	Get(key []byte) (value []byte, ok bool, err error)
-	Record(a ledger.AccountID, seq uint64) (*ledger.Record, error)
+	Record(a pix.AccountID, seq uint64) (*ledger.Record, error)
 }
 
 // The rows of deliveries are derived from records only until the first attempt. After that the
@@ -22,22 +24,22 @@ type deliveryStore interface {
 // delivered tells whether the row of a pending delivery may be missing: a status row says what
 // became of the delivery, or the event is so old that its status was dropped.
 func (c *comparison) delivered(d *sorted.Row) (bool, error) {
-	if !ledger.IsPending(d.Key) {
+	if !layout.IsPending(d.Key) {
 		return false, nil
 	}
-	p, err := ledger.DecodePending(d.Key, d.Value)
+	p, err := layout.DecodePending(d.Key, d.Value)
 	if err != nil {
 		return false, err
 	}
-	for _, state := range []ledger.DeliveryState{ledger.DeliveryDelivered, ledger.DeliveryPending, ledger.DeliveryDead} {
-		b, ok, err := c.store.Get(ledger.DeliveryKey(p.Target, state, p.Sequence))
+	for _, state := range []layout.DeliveryState{layout.DeliveryDelivered, layout.DeliveryPending, layout.DeliveryDead} {
+		b, ok, err := c.store.Get(layout.DeliveryKey(p.Target, state, p.Sequence))
 		if err != nil {
 			return false, err
 		}
 		if !ok {
 			continue
 		}
-		s, err := ledger.DecodeDeliveryStatus(b)
+		s, err := layout.DecodeDeliveryStatus(b)
 		if err != nil {
 			return false, err
 		}
@@ -52,18 +54,18 @@ func (c *comparison) delivered(d *sorted.Row) (bool, error) {
 // attempted checks the row of a delivery that waits for another attempt than its first: its
 // status must name the row's due time, and its record must cause the delivery.
 func (c *comparison) attempted(key, value []byte) error {
-	p, err := ledger.DecodePending(key, value)
+	p, err := layout.DecodePending(key, value)
 	if err != nil {
 		return err
 	}
-	b, ok, err := c.store.Get(ledger.DeliveryKey(p.Target, ledger.DeliveryPending, p.Sequence))
+	b, ok, err := c.store.Get(layout.DeliveryKey(p.Target, layout.DeliveryPending, p.Sequence))
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return fmt.Errorf("%s is there, and no record makes it", rowName(key))
 	}
-	s, err := ledger.DecodeDeliveryStatus(b)
+	s, err := layout.DecodeDeliveryStatus(b)
 	if err != nil {
 		return err
 	}
@@ -86,9 +88,9 @@ func (c *comparison) attempted(key, value []byte) error {
 }
 
 // waitsAlone checks that a delivery with a row that waits has not ended.
-func (c *comparison) waitsAlone(p ledger.Pending, key []byte) error {
-	for _, state := range []ledger.DeliveryState{ledger.DeliveryDelivered, ledger.DeliveryDead} {
-		_, ended, err := c.store.Get(ledger.DeliveryKey(p.Target, state, p.Sequence))
+func (c *comparison) waitsAlone(p layout.Pending, key []byte) error {
+	for _, state := range []layout.DeliveryState{layout.DeliveryDelivered, layout.DeliveryDead} {
+		_, ended, err := c.store.Get(layout.DeliveryKey(p.Target, state, p.Sequence))
 		if err != nil {
 			return err
 		}
@@ -102,21 +104,21 @@ func (c *comparison) waitsAlone(p ledger.Pending, key []byte) error {
 // delivery checks a status row by itself. One of a delivery that waits must have its row with
 // the due time.
 func (c *comparison) delivery(key, value []byte) error {
-	t, state, sequence, err := ledger.DecodeDeliveryKey(key)
+	t, state, sequence, err := layout.DecodeDeliveryKey(key)
 	if err != nil {
 		return err
 	}
-	s, err := ledger.DecodeDeliveryStatus(value)
+	s, err := layout.DecodeDeliveryStatus(value)
 	if err != nil {
 		return fmt.Errorf("%s: %w", rowName(key), err)
 	}
-	if (state == ledger.DeliveryPending) != (s.Due != 0) {
+	if (state == layout.DeliveryPending) != (s.Due != 0) {
 		return fmt.Errorf("%s is %v, and its next attempt is due at %v", rowName(key), state, s.Due)
 	}
-	if state != ledger.DeliveryPending {
+	if state != layout.DeliveryPending {
 		return nil
 	}
-	_, ok, err := c.store.Get(ledger.PendingKey(t, s.Due, sequence))
+	_, ok, err := c.store.Get(layout.PendingKey(t, s.Due, sequence))
 	if err == nil && !ok {
 		err = fmt.Errorf("%s says that an attempt is due, and no row is due then", rowName(key))
 	}
@@ -125,6 +127,6 @@ func (c *comparison) delivery(key, value []byte) error {
 
 // youngDeliveries is the time of the oldest events of which the status of every delivery must
 // still be stored, by the time of the journal's newest batch.
-func youngDeliveries(newest ledger.Millis) ledger.Millis {
-	return newest - webhook.Keep(ledger.DeliveryDelivered)
+func youngDeliveries(newest pix.Millis) pix.Millis {
+	return newest - webhook.Keep(layout.DeliveryDelivered)
 }

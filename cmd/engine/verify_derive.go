@@ -7,7 +7,9 @@ import (
 
 	"pixd/actors/account"
 	"pixd/actors/history"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/actors/sorted"
 	"pixd/wal"
@@ -21,8 +23,8 @@ type deriver struct {
 
 	reservations registry.Reservations
 
-	accounts map[ledger.AccountID]*derived
-	rows     []ledger.Row
+	accounts map[pix.AccountID]*derived
+	rows     []layout.Row
 
 	next     *chunk      // chunk that the walk over the records is filling
 	in, free chan *chunk // in: chunks to derive; free: derived chunks that can be filled again
@@ -91,7 +93,7 @@ func (d *deriver) record(n *numbered) error {
 	if registry.Owns(n.Stream) {
 		return d.entry(n)
 	}
-	a, err := d.account(ledger.AccountID(n.Stream))
+	a, err := d.account(pix.AccountID(n.Stream))
 	if err != nil {
 		return err
 	}
@@ -150,12 +152,12 @@ func (d *deriver) keep(n *numbered) error {
 	return nil
 }
 
-func (d *deriver) account(id ledger.AccountID) (*derived, error) {
+func (d *deriver) account(id pix.AccountID) (*derived, error) {
 	if a := d.accounts[id]; a != nil {
 		return a, nil
 	}
 	a := &derived{head: ledger.Account{ID: id}}
-	row, ok, err := d.store.Get(ledger.HeadKey(id))
+	row, ok, err := d.store.Get(layout.HeadKey(id))
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"pixd/actors/history"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -13,14 +14,14 @@ import (
 // and the transition must be legal. Transactions in flight are kept in memory; for other
 // transactions and for cases the earlier record is read again.
 type threads struct {
-	open  map[ledger.TxID]thread
+	open  map[pix.TxID]thread
 	named []uint64 // one bit for each record that a later record has named
 }
 
 // thread is the newest record of a transaction in flight.
 type thread struct {
 	seq    uint64
-	status ledger.TxStatus
+	status pix.TxStatus
 }
 
 // follow checks an account's next record.
@@ -37,7 +38,7 @@ func (t *threads) follow(store *wal.Store, r *ledger.Record) error {
 		return nil
 	}
 	if t.open == nil {
-		t.open = map[ledger.TxID]thread{}
+		t.open = map[pix.TxID]thread{}
 	}
 	t.open[r.Tx.ID] = thread{r.Seq, r.Tx.Status}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -19,28 +20,28 @@ func TestThreads(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	record := func(seq, prev uint64, id byte, k ledger.RecordKind, status ledger.TxStatus) *ledger.Record {
+	record := func(seq, prev uint64, id byte, k ledger.RecordKind, status pix.TxStatus) *ledger.Record {
 		return &ledger.Record{Account: 7, Seq: seq, Kind: k, Body: ledger.Body{
-			Prev: prev, Tx: &ledger.Transaction{ID: ledger.TxID{id}, Kind: ledger.TxPayout, Status: status},
+			Prev: prev, Tx: &ledger.Transaction{ID: pix.TxID{id}, Kind: pix.TxPayout, Status: status},
 		}}
 	}
-	aCase := func(seq, prev uint64, id byte, k ledger.RecordKind, status ledger.CaseStatus, held, was ledger.Amount) *ledger.Record {
+	aCase := func(seq, prev uint64, id byte, k ledger.RecordKind, status pix.CaseStatus, held, was pix.Amount) *ledger.Record {
 		return &ledger.Record{Account: 7, Seq: seq, Kind: k, Body: ledger.Body{
-			Prev: prev, HeldWas: was, Case: &ledger.Case{ID: ledger.CaseID{id}, Ordinal: uint64(id), Status: status, Held: held},
+			Prev: prev, HeldWas: was, Case: &ledger.Case{ID: pix.CaseID{id}, Ordinal: uint64(id), Status: status, Held: held},
 		}}
 	}
 	good := []*ledger.Record{
-		record(1, 0, 1, ledger.PayoutHeld, ledger.StatusHeld),
-		record(2, 0, 2, ledger.PayoutHeld, ledger.StatusHeld),
-		record(3, 1, 1, ledger.PayoutAccepted, ledger.StatusAccepted),
+		record(1, 0, 1, ledger.PayoutHeld, pix.StatusHeld),
+		record(2, 0, 2, ledger.PayoutHeld, pix.StatusHeld),
+		record(3, 1, 1, ledger.PayoutAccepted, pix.StatusAccepted),
 		{Account: 7, Seq: 4, Kind: ledger.AnswerKept},
-		record(5, 3, 1, ledger.PayoutSettled, ledger.StatusSettled),
-		record(6, 2, 2, ledger.PayoutRefused, ledger.StatusRefused),
-		record(7, 5, 1, ledger.PayoutReturned, ledger.StatusSettled),
-		aCase(8, 0, 1, ledger.CaseOpened, ledger.CaseOpen, 50, 0),
-		aCase(9, 8, 1, ledger.CaseWasDefended, ledger.CaseDefended, 50, 50),
+		record(5, 3, 1, ledger.PayoutSettled, pix.StatusSettled),
+		record(6, 2, 2, ledger.PayoutRefused, pix.StatusRefused),
+		record(7, 5, 1, ledger.PayoutReturned, pix.StatusSettled),
+		aCase(8, 0, 1, ledger.CaseOpened, pix.CaseOpen, 50, 0),
+		aCase(9, 8, 1, ledger.CaseWasDefended, pix.CaseDefended, 50, 50),
 		{Account: 7, Seq: 10, Kind: ledger.AnswerKept},
-		aCase(11, 9, 1, ledger.CaseWithdrawn, ledger.CaseCancelled, 0, 50),
+		aCase(11, 9, 1, ledger.CaseWithdrawn, pix.CaseCancelled, 0, 50),
 	}
 	sum := uint64(0)
 	e := &wal.Entry{Stream: 7}
@@ -74,19 +75,19 @@ func TestThreads(t *testing.T) {
 		record *ledger.Record
 		says   string
 	}{
-		"what was refused is accepted":        {record(12, 6, 2, ledger.PayoutAccepted, ledger.StatusAccepted), "leads from"},
-		"a stale copy of what was refused":    {record(12, 2, 2, ledger.PayoutAccepted, ledger.StatusAccepted), "another has named"},
-		"settled twice, from a stale copy":    {record(12, 3, 1, ledger.PayoutSettled, ledger.StatusSettled), "another has named"},
-		"a record about another transaction":  {record(12, 7, 2, ledger.PayoutReturned, ledger.StatusSettled), "is not about"},
-		"a record that is not there":          {record(13, 12, 1, ledger.PayoutReturned, ledger.StatusSettled), "missing"},
-		"an end without a beginning":          {record(12, 0, 3, ledger.PayoutSettled, ledger.StatusSettled), "leads from"},
-		"a record of none that names another": {&ledger.Record{Account: 7, Seq: 12, Kind: ledger.PayoutHeld, Body: ledger.Body{Prev: 4, Tx: &ledger.Transaction{ID: ledger.TxID{4}, Status: ledger.StatusHeld}}}, "is not about"},
-		"a stale copy of a case":              {aCase(12, 9, 1, ledger.CaseWithdrawn, ledger.CaseCancelled, 0, 50), "another has named"},
-		"a case that was over":                {aCase(12, 11, 1, ledger.CaseWasDefended, ledger.CaseDefended, 0, 0), "leads from"},
-		"a record about another case":         {aCase(12, 11, 2, ledger.CaseReleased, ledger.CaseCancelled, 0, 0), "is not about"},
-		"another hold before":                 {aCase(12, 11, 1, ledger.CaseReleased, ledger.CaseCancelled, 0, 7), "before it, and not"},
-		"a case without a beginning":          {aCase(12, 0, 3, ledger.CaseWasDefended, ledger.CaseDefended, 0, 0), "leads from"},
-		"a case after a transaction":          {aCase(12, 7, 1, ledger.CaseReleased, ledger.CaseCancelled, 0, 0), "is not about"},
+		"what was refused is accepted":        {record(12, 6, 2, ledger.PayoutAccepted, pix.StatusAccepted), "leads from"},
+		"a stale copy of what was refused":    {record(12, 2, 2, ledger.PayoutAccepted, pix.StatusAccepted), "another has named"},
+		"settled twice, from a stale copy":    {record(12, 3, 1, ledger.PayoutSettled, pix.StatusSettled), "another has named"},
+		"a record about another transaction":  {record(12, 7, 2, ledger.PayoutReturned, pix.StatusSettled), "is not about"},
+		"a record that is not there":          {record(13, 12, 1, ledger.PayoutReturned, pix.StatusSettled), "missing"},
+		"an end without a beginning":          {record(12, 0, 3, ledger.PayoutSettled, pix.StatusSettled), "leads from"},
+		"a record of none that names another": {&ledger.Record{Account: 7, Seq: 12, Kind: ledger.PayoutHeld, Body: ledger.Body{Prev: 4, Tx: &ledger.Transaction{ID: pix.TxID{4}, Status: pix.StatusHeld}}}, "is not about"},
+		"a stale copy of a case":              {aCase(12, 9, 1, ledger.CaseWithdrawn, pix.CaseCancelled, 0, 50), "another has named"},
+		"a case that was over":                {aCase(12, 11, 1, ledger.CaseWasDefended, pix.CaseDefended, 0, 0), "leads from"},
+		"a record about another case":         {aCase(12, 11, 2, ledger.CaseReleased, pix.CaseCancelled, 0, 0), "is not about"},
+		"another hold before":                 {aCase(12, 11, 1, ledger.CaseReleased, pix.CaseCancelled, 0, 7), "before it, and not"},
+		"a case without a beginning":          {aCase(12, 0, 3, ledger.CaseWasDefended, pix.CaseDefended, 0, 0), "leads from"},
+		"a case after a transaction":          {aCase(12, 7, 1, ledger.CaseReleased, pix.CaseCancelled, 0, 0), "is not about"},
 	} {
 		if err := follow(c.record); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
@@ -98,7 +99,7 @@ func TestThreads(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := all.follow(s, record(3, 2, 1, ledger.PayoutAccepted, ledger.StatusAccepted)); err == nil || !strings.Contains(err.Error(), "which is record 1") {
+	if err := all.follow(s, record(3, 2, 1, ledger.PayoutAccepted, pix.StatusAccepted)); err == nil || !strings.Contains(err.Error(), "which is record 1") {
 		t.Errorf("in flight, and names another's record: %v", err)
 	}
 }

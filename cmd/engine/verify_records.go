@@ -4,7 +4,7 @@ import (
 	"errors"
 	"sync"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/actors/sorted"
 	"pixd/wal"
@@ -53,7 +53,7 @@ func (v *verification) begin(dir string) error {
 			return errors.Join(err, v.end())
 		}
 		d := &deriver{
-			store: v.store, sorter: s, registry: registry.NewMachine(), accounts: map[ledger.AccountID]*derived{},
+			store: v.store, sorter: s, registry: registry.NewMachine(), accounts: map[pix.AccountID]*derived{},
 			in: make(chan *chunk, chunksWaiting), free: make(chan *chunk, chunksWaiting+2), next: new(chunk),
 		}
 		v.derivers = append(v.derivers, d)

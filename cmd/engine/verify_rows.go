@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"fmt"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/actors/sorted"
 	"pixd/wal"
@@ -15,10 +16,10 @@ import (
 type comparison struct {
 	derived *sorted.Merged
 	more    bool
-	kept    uint16        // the first day of which all claims must still be stored
-	young   ledger.Millis // the deliveries of events from this time on must be stored
+	kept    uint16     // the first day of which all claims must still be stored
+	young   pix.Millis // the deliveries of events from this time on must be stored
 	store   deliveryStore
-	account func(ledger.AccountID) bool
+	account func(pix.AccountID) bool
 }
 
 func (c *comparison) next() { c.more = c.derived.Next() }
@@ -28,15 +29,15 @@ func (c *comparison) there(key, value []byte) error {
 	if err := c.absent(key); err != nil {
 		return err
 	}
-	if id, ok := ledger.HeadOwner(key); ok && c.account(id) {
+	if id, ok := layout.HeadOwner(key); ok && c.account(id) {
 		return nil // a head row is compared when the account's records are replayed
 	}
-	if ledger.IsDelivery(key) {
+	if layout.IsDelivery(key) {
 		return c.delivery(key, value)
 	}
 	d := c.derived.Row()
 	switch {
-	case (!c.more || !bytes.Equal(d.Key, key)) && ledger.IsPending(key):
+	case (!c.more || !bytes.Equal(d.Key, key)) && layout.IsPending(key):
 		return c.attempted(key, value)
 	case !c.more || !bytes.Equal(d.Key, key):
 		return fmt.Errorf("%s is there, and no record makes it", rowName(key))
@@ -46,8 +47,8 @@ func (c *comparison) there(key, value []byte) error {
 		return fmt.Errorf("%s is not what %s makes", rowName(key), recordName(d))
 	}
 	c.next()
-	if ledger.IsPending(key) {
-		p, err := ledger.DecodePending(key, value)
+	if layout.IsPending(key) {
+		p, err := layout.DecodePending(key, value)
 		if err != nil {
 			return err
 		}
@@ -83,13 +84,13 @@ func (c *comparison) end() error {
 
 // dropped reports whether a row is an idempotency claim so old that it may have been dropped.
 func (c *comparison) dropped(key []byte) bool {
-	_, until := ledger.IdempotencyBefore(c.kept)
-	return ledger.IsIdempotency(key) && bytes.Compare(key, until) < 0
+	_, until := layout.IdempotencyBefore(c.kept)
+	return layout.IsIdempotency(key) && bytes.Compare(key, until) < 0
 }
 
 // rowName returns the name of a row for an error.
 func rowName(key []byte) string {
-	name := ledger.RowName(key)
+	name := layout.RowName(key)
 	if lo, hi := registry.ReservationRange(); name == "" && bytes.Compare(lo, key) <= 0 && bytes.Compare(key, hi) < 0 {
 		name = "reservation"
 	}
@@ -107,5 +108,5 @@ func recordName(r *sorted.Row) string {
 	case registry.ReservationStream:
 		return fmt.Sprintf("record %d of the reservations", r.Seq)
 	}
-	return fmt.Sprintf("record %d of %v", r.Seq, ledger.AccountID(r.Stream))
+	return fmt.Sprintf("record %d of %v", r.Seq, pix.AccountID(r.Stream))
 }

@@ -14,7 +14,9 @@ import (
 
 	"pixd/actors/account"
 	"pixd/actors/account/accounttest"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/actors/scheme/sim"
 	"pixd/wal"
@@ -59,15 +61,15 @@ func TestVerifyRows(t *testing.T) {
 // that a row which a record deletes is reported as such, and that named values are ignored.
 func TestVerifyOddRows(t *testing.T) {
 	disk := everyRow(t)
-	settled := ledger.OpenKey(1, ledger.TxID{1})
+	settled := layout.OpenKey(1, pix.TxID{1})
 	for want, op := range map[string]wal.Op{
 		`unknown row "j" is there`: {Kind: wal.OpSet, Key: []byte("j")},
 		`unknown row "a" is there`: {Kind: wal.OpSet, Key: []byte("a")},
 		`head row "h" is there`:    {Kind: wal.OpSet, Key: []byte("h")},
 		"open row":                 {Kind: wal.OpSet, Key: settled, Value: make([]byte, 8)},
 		"":                         {Kind: wal.OpSet, Key: wal.MetaKey("a-name"), Value: []byte("v")},
-		"the journal ends at":      {Kind: wal.OpSet, Key: ledger.HeadKey(1), Value: append(make([]byte, 5), 1, 0, 0)},
-		"name no record":           {Kind: wal.OpSet, Key: ledger.HeadKey(1), Value: make([]byte, 24)},
+		"the journal ends at":      {Kind: wal.OpSet, Key: layout.HeadKey(1), Value: append(make([]byte, 5), 1, 0, 0)},
+		"name no record":           {Kind: wal.OpSet, Key: layout.HeadKey(1), Value: make([]byte, 24)},
 	} {
 		err := verifyAfter(t, disk, op)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -93,7 +95,7 @@ func TestVerifyStaleHead(t *testing.T) {
 		t.Fatal(err)
 	}
 	credits(t, e, 300)
-	old, ok, err := e.Store.Get(ledger.HeadKey(1))
+	old, ok, err := e.Store.Get(layout.HeadKey(1))
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -105,7 +107,7 @@ func TestVerifyStaleHead(t *testing.T) {
 		t.Error(err)
 	}
 	const want = "head row of acc_aaaaaaaaaaaac stands at record 256: every 256 records make a new one, and there are 601"
-	if err := verifyAfter(t, disk, wal.Op{Kind: wal.OpSet, Key: ledger.HeadKey(1), Value: old}); err == nil || err.Error() != want {
+	if err := verifyAfter(t, disk, wal.Op{Kind: wal.OpSet, Key: layout.HeadKey(1), Value: old}); err == nil || err.Error() != want {
 		t.Errorf("want %q, got %v", want, err)
 	}
 }
@@ -113,7 +115,7 @@ func TestVerifyStaleHead(t *testing.T) {
 func credits(t *testing.T, e *Engine, n int) {
 	t.Helper()
 	for i := range n {
-		c := ledger.Credit{Kind: ledger.TxInternal, Amount: 1}
+		c := ledger.Credit{Kind: pix.TxInternal, Amount: 1}
 		if i == 0 {
 			c.Reference = fmt.Sprintf("a reference %d", i)
 		}
@@ -140,7 +142,7 @@ func everyRow(t *testing.T) *vfs.MemFS {
 	credits(t, e, 600)
 	pay := func(key string, n int) {
 		c := ledger.RequestPayout{
-			Amount: ledger.Amount(100 + n), Key: ledger.Key{Type: ledger.KeyEmail, Value: key}, ExternalID: fmt.Sprint("order-", n),
+			Amount: pix.Amount(100 + n), Key: pix.Key{Type: pix.KeyEmail, Value: key}, ExternalID: fmt.Sprint("order-", n),
 			Claim: &ledger.Claim{Scope: [16]byte{byte(n), 1}},
 		}
 		if _, err := e.Accounts.Do(ids[n%len(ids)], c); err != nil {
@@ -155,7 +157,7 @@ func everyRow(t *testing.T) *vfs.MemFS {
 		t.Fatal(err)
 	}
 	pay("b@example.com", 30)
-	key := ledger.Key{Type: ledger.KeyEVP, Value: "00000000-0000-4000-8000-000000000000"}
+	key := pix.Key{Type: pix.KeyEVP, Value: "00000000-0000-4000-8000-000000000000"}
 	if err := e.Sim.RegisterKey(t.Context(), key, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +235,7 @@ func verifyAfter(t *testing.T, disk *vfs.MemFS, op wal.Op) error {
 	return verifyOn(copied)
 }
 
-const oneDay = ledger.Millis(24 * 60 * 60 * 1000)
+const oneDay = pix.Millis(24 * 60 * 60 * 1000)
 
 // dated returns the disk of a journal in which account 1 made one charge a day under an
 // idempotency key, and was passivated afterwards.
@@ -242,14 +244,14 @@ func dated(t *testing.T, days int) *vfs.MemFS {
 	disk := vfs.NewCrashableMem()
 	s := openJournal(t, disk)
 	at := 20_000 * oneDay
-	clock := func() ledger.Millis { return at }
+	clock := func() pix.Millis { return at }
 	g, err := registry.Open(s, clock)
 	if err != nil {
 		t.Fatal(err)
 	}
 	settings := ledger.DefaultSettings()
 	settings.Name = "Loja"
-	if _, err := g.RegisterAccount(1, true, settings, ledger.Key{Type: ledger.KeyEVP, Value: "k"}); err != nil {
+	if _, err := g.RegisterAccount(1, true, settings, pix.Key{Type: pix.KeyEVP, Value: "k"}); err != nil {
 		t.Fatal(err)
 	}
 	a := accounttest.Restored(&account.Dependencies{
@@ -257,13 +259,13 @@ func dated(t *testing.T, days int) *vfs.MemFS {
 			HeadEvery: headEvery, Renderer: plain{},
 		},
 		Journal: s, Rows: rows{s}, Tail: s, Log: slog.New(slog.DiscardHandler),
-		Opening: func(ledger.AccountID) (ledger.Settings, bool) { return settings, true },
-		Now:     func() ledger.Reading { return ledger.Reading{Time: at, Clock: at} },
-		Entropy: newEntropy().draw, Again: func(ledger.AccountID, any) {},
+		Opening: func(pix.AccountID) (ledger.Settings, bool) { return settings, true },
+		Now:     func() pix.Reading { return pix.Reading{Time: at, Clock: at} },
+		Entropy: newEntropy().draw, Again: func(pix.AccountID, any) {},
 		Write: func(e *wal.Entry) error { s.Append(e); return write(s, local) },
 	}, 1)
 	for range days {
-		a.Do(ledger.CreateCharge{Amount: 5, Claim: &ledger.Claim{Scope: [16]byte{1}}, Key: ledger.Key{Type: ledger.KeyEVP, Value: "k"}})
+		a.Do(ledger.CreateCharge{Amount: 5, Claim: &ledger.Claim{Scope: [16]byte{1}}, Key: pix.Key{Type: pix.KeyEVP, Value: "k"}})
 		if err := write(s, local); err != nil {
 			t.Fatal(err)
 		}
@@ -282,9 +284,9 @@ func dated(t *testing.T, days int) *vfs.MemFS {
 // missing, but a claim that is stored must be right. The claims of later days must be stored.
 func TestVerifyDroppedClaims(t *testing.T) {
 	disk := dated(t, 6)
-	key := func(day uint16) []byte { return ledger.IdempotencyKey(20_000+day, 1, [16]byte{1}) }
-	lo, hi := ledger.IdempotencyBefore(20_003) // the newest record is of day 20 005
-	_, tooFar := ledger.IdempotencyBefore(20_004)
+	key := func(day uint16) []byte { return layout.IdempotencyKey(20_000+day, 1, [16]byte{1}) }
+	lo, hi := layout.IdempotencyBefore(20_003) // the newest record is of day 20 005
+	_, tooFar := layout.IdempotencyBefore(20_004)
 	for name, c := range map[string]struct {
 		op   wal.Op
 		want string
@@ -325,7 +327,7 @@ func TestVerifyUntilTheDamage(t *testing.T) {
 	disk := everyRow(t)
 	copied := disk.CrashClone(vfs.CrashCloneCfg{})
 	s := openJournal(t, copied)
-	key := ledger.HeadKey(1)
+	key := layout.HeadKey(1)
 	head, _, err := s.Get(key)
 	if err != nil {
 		t.Fatal(err)

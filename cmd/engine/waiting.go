@@ -4,11 +4,12 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi"
 )
 
 // millis converts a duration to milliseconds, the ledger's unit of time.
-func millis(d time.Duration) ledger.Millis { return ledger.Millis(d / time.Millisecond) }
+func millis(d time.Duration) pix.Millis { return pix.Millis(d / time.Millisecond) }
 
 // terms returns the service's own terms, as the flags set them.
 func (c *Config) terms(secret []byte) ledger.Terms {

@@ -10,7 +10,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"pixd/actors/ledger"
+	"pixd/actors/layout"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -44,7 +45,7 @@ func TestWebhookRequests(t *testing.T) {
 	w.receives(1000, "")
 	w.becomes("delivered", 5*time.Second, func() bool { return len(w.deliveries(h.ID, "?status=delivered")) == 1 })
 	event := w.deliveries(h.ID, "?status=delivered")[0].Event
-	unknown := ledger.NewSubscriptionID(77, 1, [4]byte{}).String()
+	unknown := pix.NewSubscriptionID(77, 1, [4]byte{}).String()
 	for _, id := range []string{h.ID, unknown, "x", "whk_" + strings.Repeat("a", 26)} {
 		a, b := stranger.all(id, event), stranger.all(unknown, event)
 		if a != b || strings.Count(a, "404 {") != 3 {
@@ -106,7 +107,7 @@ func (w *harness) retries(r *merchantServer, h hook, event string) {
 
 // otherHash returns the id of no event, with the sequence of an event.
 func otherHash(event string) string {
-	id, _ := ledger.ParseEventID(event)
+	id, _ := pix.ParseEventID(event)
 	id[0] ^= 1
 	return id.String()
 }
@@ -188,29 +189,29 @@ func TestVerifyDeliveries(t *testing.T) {
 	if err := verifyOn(kept); err != nil {
 		t.Fatal(err)
 	}
-	id, _ := ledger.ParseSubscriptionID(h.ID)
-	of := ledger.Target{Account: id.Account(), Number: id.Number()}
+	id, _ := pix.ParseSubscriptionID(h.ID)
+	of := layout.Target{Account: id.Account(), Number: id.Number()}
 	s := openJournal(t, kept.CrashClone(vfs.CrashCloneCfg{}))
 	var waiting [2][]byte // the row of the event that was not tried, and of the one that was
-	lo, hi := ledger.PendingOf(of)
+	lo, hi := layout.PendingOf(of)
 	_ = s.Scan(lo, hi, func(k, v []byte) (bool, error) {
-		p, err := ledger.DecodePending(k, v)
+		p, err := layout.DecodePending(k, v)
 		waiting[p.Tries] = p.Key()
 		return true, err
 	})
-	status := func(state ledger.DeliveryState, sequence uint64) (key []byte, d *ledger.DeliveryStatus) {
-		key = ledger.DeliveryKey(of, state, sequence)
+	status := func(state layout.DeliveryState, sequence uint64) (key []byte, d *layout.DeliveryStatus) {
+		key = layout.DeliveryKey(of, state, sequence)
 		v, ok, err := s.Get(key)
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}
-		if d, err = ledger.DecodeDeliveryStatus(v); err != nil {
+		if d, err = layout.DecodeDeliveryStatus(v); err != nil {
 			t.Fatal(err)
 		}
 		return key, d
 	}
-	ended, past := status(ledger.DeliveryDelivered, 1)
-	tried, next := status(ledger.DeliveryPending, 3)
+	ended, past := status(layout.DeliveryDelivered, 1)
+	tried, next := status(layout.DeliveryPending, 3)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -223,10 +224,10 @@ func TestVerifyDeliveries(t *testing.T) {
 		"names record":                      {Kind: wal.OpSet, Key: ended, Value: past.Encode()},
 		"says that an attempt is due":       {Kind: wal.OpDelete, Key: waiting[1]},
 		"is missing, and record 5":          {Kind: wal.OpDelete, Key: tried},
-		"is there, and no record makes it":  {Kind: wal.OpSet, Key: ledger.PendingKey(of, next.Due, 99), Value: (&ledger.Pending{Record: 5}).Value()},
+		"is there, and no record makes it":  {Kind: wal.OpSet, Key: layout.PendingKey(of, next.Due, 99), Value: (&layout.Pending{Record: 5}).Value()},
 		"is not what the delivery's status": {Kind: wal.OpSet, Key: tried, Value: moved.Encode()},
-		"the delivery is delivered":         {Kind: wal.OpSet, Key: ledger.DeliveryKey(of, ledger.DeliveryDelivered, 5), Value: (&ledger.DeliveryStatus{Record: 5}).Encode()},
-		"the delivery is dead":              {Kind: wal.OpSet, Key: ledger.DeliveryKey(of, ledger.DeliveryDead, 3), Value: (&ledger.DeliveryStatus{Record: 4}).Encode()},
+		"the delivery is delivered":         {Kind: wal.OpSet, Key: layout.DeliveryKey(of, layout.DeliveryDelivered, 5), Value: (&layout.DeliveryStatus{Record: 5}).Encode()},
+		"the delivery is dead":              {Kind: wal.OpSet, Key: layout.DeliveryKey(of, layout.DeliveryDead, 3), Value: (&layout.DeliveryStatus{Record: 4}).Encode()},
 	} {
 		if err := verifyAfter(t, kept, op); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)

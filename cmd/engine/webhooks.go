@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"pixd/actors/history"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/webhook"
 	"pixd/httpapi"
 	"pixd/wal"
@@ -16,7 +18,7 @@ import (
 type webhookRows struct{ *wal.Store }
 
 // Subscription implements webhook.Rows.
-func (r webhookRows) Subscription(t ledger.Target) (*ledger.Subscription, error) {
+func (r webhookRows) Subscription(t layout.Target) (*ledger.Subscription, error) {
 	return history.Subscription(r.Store, t)
 }
 
@@ -27,13 +29,13 @@ type subscriptions struct {
 }
 
 // Retry implements httpapi.Webhooks.
-func (s subscriptions) Retry(t ledger.Target, event ledger.EventID) error {
+func (s subscriptions) Retry(t layout.Target, event pix.EventID) error {
 	d, err := s.e.History.Delivery(t, event.Sequence())
 	switch {
 	case err != nil:
 		return err
 	case d == nil || d.Event.ID != event:
-		return ledger.ErrNoDelivery
+		return layout.ErrNoDelivery
 	}
 	return s.e.webhooks.Retry(t, d.Event)
 }
@@ -64,7 +66,7 @@ func (e *Engine) newWebhooks() error {
 }
 
 // endSubscription stops a subscription whose receiver wants no more events.
-func (e *Engine) endSubscription(id ledger.AccountID, c ledger.EndSubscription) error {
+func (e *Engine) endSubscription(id pix.AccountID, c ledger.EndSubscription) error {
 	a, err := e.Accounts.Do(id, c)
 	if err == nil && a.Refusal != nil {
 		err = errors.New(a.Refusal.Message)

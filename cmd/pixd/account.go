@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/cmd/terminal"
 )
 
@@ -125,16 +126,16 @@ type account struct {
 		CashIn  ledger.Fee `json:"cash_in"`
 		CashOut ledger.Fee `json:"cash_out"`
 	}
-	Ceiling      ledger.Amount  `json:"cash_out_ceiling"`
-	Threshold    *ledger.Amount `json:"approval_threshold"`
-	BlockCNPJOut bool           `json:"block_cnpj_out"`
-	Authorized   []string       `json:"authorized_cnpjs"`
-	RepeatWindow string         `json:"repeat_window"`
-	Balance      *ledger.Amount
-	Available    *ledger.Amount
-	Pending      *ledger.Amount
-	MEDHeld      *ledger.Amount `json:"med_held"`
-	CreatedAt    string         `json:"created_at"`
+	Ceiling      pix.Amount  `json:"cash_out_ceiling"`
+	Threshold    *pix.Amount `json:"approval_threshold"`
+	BlockCNPJOut bool        `json:"block_cnpj_out"`
+	Authorized   []string    `json:"authorized_cnpjs"`
+	RepeatWindow string      `json:"repeat_window"`
+	Balance      *pix.Amount
+	Available    *pix.Amount
+	Pending      *pix.Amount
+	MEDHeld      *pix.Amount `json:"med_held"`
+	CreatedAt    string      `json:"created_at"`
 	Quarantined  bool
 }
 
@@ -149,14 +150,14 @@ func (a *account) state() string {
 }
 
 // known shows an amount, or "-" if the amount is unknown.
-func known(a *ledger.Amount, show func(ledger.Amount) string) string {
+func known(a *pix.Amount, show func(pix.Amount) string) string {
 	if a == nil {
 		return "-"
 	}
 	return show(*a)
 }
 
-func units(a ledger.Amount) string { return fmt.Sprint(int64(a)) }
+func units(a pix.Amount) string { return fmt.Sprint(int64(a)) }
 
 const longestName = 30 // largest number of characters of a name in a list
 

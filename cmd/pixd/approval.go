@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/cmd/terminal"
 )
 
@@ -72,10 +72,10 @@ type payout struct {
 	State       string
 	EndToEnd    string `json:"end_to_end_id"`
 	Key         string `json:"recipient_key"`
-	Amount      ledger.Amount
-	Fee         ledger.Amount `json:"fee_amount"`
-	Reason      *string       `json:"reason_code"`
-	CreatedAt   string        `json:"created_at"`
+	Amount      pix.Amount
+	Fee         pix.Amount `json:"fee_amount"`
+	Reason      *string    `json:"reason_code"`
+	CreatedAt   string     `json:"created_at"`
 }
 
 func (p *payout) facts() string {

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/cmd/engine"
 	"pixd/cmd/operator"
 	"pixd/httpapi"
@@ -65,7 +65,7 @@ func demo(ctx context.Context, out io.Writer, s *engine.Served, dataDir string) 
 	if s.Config.AdminToken != "" { // the token came from the environment, so there is no token file
 		t.token = "$PIXD_ADMIN_TOKEN"
 	}
-	t.payment = ledger.EndToEnd(payerISPB, ledger.Millis(time.Now().UnixMilli()), ledger.RandomSuffix(drawn()))
+	t.payment = pix.EndToEnd(payerISPB, pix.Millis(time.Now().UnixMilli()), pix.RandomSuffix(drawn()))
 	return t.print(out)
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/cmd/engine"
 	"pixd/cmd/terminal"
 )
@@ -62,7 +62,7 @@ func tellVerified(c *cobra.Command, v *engine.Verified, err error) error {
 	}
 	newest := ""
 	if v.Batches > 0 {
-		newest = fmt.Sprintf(" (newest at %s)", ledger.Millis(v.Time))
+		newest = fmt.Sprintf(" (newest at %s)", pix.Millis(v.Time))
 	}
 	fmt.Fprintf(out, "records   %d\nbatches   %d%s\nrows      %d\naccounts  %d\n", v.Records, v.Batches, newest, v.Rows, v.Accounts)
 	fmt.Fprintf(out, "balance   %v\npending   %v\nmed held  %v\nok\n", &v.Balance, &v.Pending, &v.MEDHeld)

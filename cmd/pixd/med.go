@@ -9,7 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/cmd/terminal"
 )
 
@@ -89,10 +89,10 @@ type medCase struct {
 	Infraction  string `json:"infraction_id"`
 	Transaction string `json:"transaction_id"`
 	EndToEnd    string `json:"end_to_end_id"`
-	Amount      ledger.Amount
-	Held        ledger.Amount `json:"held_amount"`
-	Covered     ledger.Amount `json:"covered_amount"`
-	Refunded    ledger.Amount `json:"refunded_amount"`
+	Amount      pix.Amount
+	Held        pix.Amount `json:"held_amount"`
+	Covered     pix.Amount `json:"covered_amount"`
+	Refunded    pix.Amount `json:"refunded_amount"`
 	Situation   string
 	Status      string
 	Result      *string `json:"analysis_result"`

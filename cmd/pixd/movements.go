@@ -13,7 +13,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/cmd/terminal"
 )
 
@@ -23,17 +23,17 @@ type movement struct {
 	Type         string
 	Status       string
 	Direction    string
-	Amount       ledger.Amount
-	Fee          ledger.Amount `json:"fee_amount"`
-	Net          ledger.Amount `json:"net_amount"`
-	Counterparty *string       `json:"counterparty_name"`
+	Amount       pix.Amount
+	Fee          pix.Amount `json:"fee_amount"`
+	Net          pix.Amount `json:"net_amount"`
+	Counterparty *string    `json:"counterparty_name"`
 	Description  string
 	BookedAt     string  `json:"booked_at"`
 	CompletedAt  *string `json:"completed_at"`
 }
 
 // change is by how much the movement has changed the balance.
-func (m *movement) change() ledger.Amount {
+func (m *movement) change() pix.Amount {
 	switch {
 	case m.CompletedAt == nil:
 		return 0

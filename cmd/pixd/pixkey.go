@@ -8,7 +8,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/cmd/operator"
 	"pixd/cmd/terminal"
 )
@@ -57,7 +57,7 @@ func pixKeyBody(c *cobra.Command, key, kind string) (map[string]any, error) {
 	body := map[string]any{"key_type": kind}
 	if !c.Flags().Changed("key") {
 		if !c.Flags().Changed("type") {
-			body["key_type"] = ledger.KeyEVP.String()
+			body["key_type"] = pix.KeyEVP.String()
 		}
 		return body, nil
 	}
@@ -65,15 +65,15 @@ func pixKeyBody(c *cobra.Command, key, kind string) (map[string]any, error) {
 	if c.Flags().Changed("type") {
 		return body, nil
 	}
-	k, code := ledger.DetectKey(key)
-	switch code {
-	case ledger.RefuseNothing:
-		body["key_type"] = k.Type.String()
-		return body, nil
-	case ledger.RefuseKeyAmbiguous:
+	if pix.AmbiguousKey(key) {
 		return nil, errors.New("--key may be a CPF or a phone: give --type cpf or --type phone")
 	}
-	return nil, fmt.Errorf("--key %q fits no type of key: cpf, cnpj, email, phone or evp", key)
+	k, ok := pix.DetectKey(key)
+	if !ok {
+		return nil, fmt.Errorf("--key %q fits no type of key: cpf, cnpj, email, phone or evp", key)
+	}
+	body["key_type"] = k.Type.String()
+	return body, nil
 }
 
 func pixKeyList(f *adminFlags) *cobra.Command {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/cmd/engine"
 	"pixd/cmd/operator"
 	"pixd/cmd/terminal"
@@ -162,7 +162,7 @@ func (p *payFlags) body(c *cobra.Command) map[string]any {
 func (p *payFlags) pay(c *cobra.Command, f *adminFlags) error {
 	var paid struct {
 		EndToEnd string `json:"end_to_end_id"`
-		Amount   ledger.Amount
+		Amount   pix.Amount
 	}
 	return f.reported(c, http.MethodPost, "/sim/payments", p.body(c), &paid, func() string {
 		return facts([]fact{{"end-to-end id", terminal.Plain(paid.EndToEnd)}, {"amount", money(paid.Amount)}})

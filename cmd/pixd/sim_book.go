@@ -7,7 +7,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/cmd/operator"
 	"pixd/cmd/terminal"
 )
@@ -42,9 +42,9 @@ func simBookCommand() *cobra.Command {
 
 // simSums are the sums of the settled movements of an institution or an account.
 type simSums struct {
-	Sent, Received ledger.Amount
-	ReturnedBy     ledger.Amount `json:"returned_by"`
-	ReturnedTo     ledger.Amount `json:"returned_to"`
+	Sent, Received pix.Amount
+	ReturnedBy     pix.Amount `json:"returned_by"`
+	ReturnedTo     pix.Amount `json:"returned_to"`
 }
 
 func (s *simSums) row(who string, more ...any) table.Row {
@@ -97,16 +97,16 @@ type simPayment struct {
 	ReturnID       *string `json:"return_id"`
 	AccountID      string  `json:"account_id"`
 	PixKey         *string `json:"pix_key"`
-	Amount         ledger.Amount
+	Amount         pix.Amount
 	Status         string
 	Reason         *string
-	ReturnCode     *string       `json:"return_code"`
-	CreatedAt      string        `json:"created_at"`
-	FinalAt        *string       `json:"final_at"`
-	ReturnedAmount ledger.Amount `json:"returned_amount"`
+	ReturnCode     *string    `json:"return_code"`
+	CreatedAt      string     `json:"created_at"`
+	FinalAt        *string    `json:"final_at"`
+	ReturnedAmount pix.Amount `json:"returned_amount"`
 	Returns        []struct {
 		ID     string `json:"return_id"`
-		Amount ledger.Amount
+		Amount pix.Amount
 		Reason string
 		At     string
 	}
@@ -150,7 +150,7 @@ type simMovement struct {
 	EndToEndID    string  `json:"end_to_end_id"`
 	ReturnID      *string `json:"return_id"`
 	AccountID     string  `json:"account_id"`
-	Amount        ledger.Amount
+	Amount        pix.Amount
 }
 
 func simMovementsCommand(f *adminFlags) *cobra.Command {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/schemetest"
@@ -33,7 +33,7 @@ func simBody(t *testing.T, dir string) schemetest.Body {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := func() ledger.Millis { return ledger.Millis(time.Now().UnixMilli()) }
+	now := func() pix.Millis { return pix.Millis(time.Now().UnixMilli()) }
 	log := slog.New(slog.DiscardHandler)
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -72,7 +72,7 @@ func simBody(t *testing.T, dir string) schemetest.Body {
 	return schemetest.Body{
 		Scheme: s, Now: now,
 		Start: func(f scheme.Feed) error { feed.Store(&f); return nil },
-		Pay: func(t *testing.T, k ledger.Key, amount ledger.Amount, at ledger.Millis) string {
+		Pay: func(t *testing.T, k pix.Key, amount pix.Amount, at pix.Millis) string {
 			t.Helper()
 			var paid struct {
 				EndToEnd string `json:"end_to_end_id"`
@@ -80,7 +80,7 @@ func simBody(t *testing.T, dir string) schemetest.Body {
 			p.made("/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":%d,"paid_at":%q}`, k.Value, amount, at-100), &paid) // the process's clock may be some ms behind this one's
 			return paid.EndToEnd
 		},
-		Payable: func(t *testing.T, k ledger.Key) bool {
+		Payable: func(t *testing.T, k pix.Key) bool {
 			t.Helper()
 			status, answer, err := p.operate("POST", "/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":1}`, k.Value))
 			if err != nil || status != 201 && status != 404 {

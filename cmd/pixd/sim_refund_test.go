@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/httpapi"
@@ -31,7 +31,7 @@ type listener struct {
 	times map[scheme.Notice]int
 }
 
-func realTime() ledger.Millis { return ledger.Millis(time.Now().UnixMilli()) }
+func realTime() pix.Millis { return pix.Millis(time.Now().UnixMilli()) }
 
 func newListener(t *testing.T) *listener {
 	t.Helper()
@@ -91,7 +91,7 @@ func TestSimRefundsAndReports(t *testing.T) {
 	t.Parallel()
 	l, dir := newListener(t), t.TempDir()
 	p := &pair{t: t, sim: launchSim(t, dir, "127.0.0.1:0", l.url).awaitReady()}
-	s := shop{ID: ledger.AccountID(7).String(), Key: "00000000-0000-4000-8000-000000000007"}
+	s := shop{ID: pix.AccountID(7).String(), Key: "00000000-0000-4000-8000-000000000007"}
 	p.sim.knows(s)
 	paid := p.paidBefore(s, 91*24*time.Hour)
 	reported := p.report(l, paid)
@@ -144,8 +144,8 @@ func (p *pair) refund(original, code string) scheme.Refund {
 	defer asker.Close()
 	drawn := uuid.New()
 	r := scheme.Refund{
-		Tx: ledger.NewTxID(realTime(), [10]byte(drawn[6:])), Account: 7, Original: original, Amount: 30, Reason: code,
-		EndToEnd: "D" + ledger.EndToEnd("99999004", realTime(), strings.ReplaceAll(drawn.String(), "-", "")[21:])[1:],
+		Tx: pix.NewTxID(realTime(), [10]byte(drawn[6:])), Account: 7, Original: original, Amount: 30, Reason: code,
+		EndToEnd: "D" + pix.EndToEnd("99999004", realTime(), strings.ReplaceAll(drawn.String(), "-", "")[21:])[1:],
 	}
 	state, err := asker.Return(p.t.Context(), r)
 	if err != nil || state.Progress == scheme.Unknown {
@@ -178,7 +178,7 @@ func (p *pair) report(l *listener, paid string) scheme.Notice {
 func (p *pair) showsRefunds(paid string, late, fraud scheme.Refund) {
 	t := p.t
 	t.Helper()
-	public := func(r scheme.Refund) string { return r.Tx.Public(ledger.TxRefund) }
+	public := func(r scheme.Refund) string { return r.Tx.Public(pix.TxRefund) }
 	same(t, p.played("book", late.EndToEnd), `
 kind            refund
 transaction id  `+public(late)+`
@@ -186,7 +186,7 @@ id              `+late.Tx.String()+`
 end-to-end id   `+paid+`
 return id       `+late.EndToEnd+`
 return code     MD06
-account         `+ledger.AccountID(7).String()+`
+account         `+pix.AccountID(7).String()+`
 amount          30 (0.0030 BRL)
 status          rejected (DT05)
 created         {}Z
@@ -195,7 +195,7 @@ final           {}Z
 	same(t, p.played("book", paid), `
 kind           payment
 end-to-end id  `+paid+`
-account        `+ledger.AccountID(7).String()+`
+account        `+pix.AccountID(7).String()+`
 pix key        00000000-0000-4000-8000-000000000007
 amount         500 (0.05 BRL)
 status         settled
@@ -204,7 +204,7 @@ final          {}Z
 returned       30 (0.0030 BRL)
 return         `+fraud.EndToEnd+` of 30 (0.0030 BRL), FR01, {}Z
 `)
-	if got := p.played("book", "movements"); !strings.Contains(got, "Z  refund       30  "+ledger.AccountID(7).String()+"  "+public(fraud)+"  "+paid+"  "+fraud.EndToEnd+"\n") ||
+	if got := p.played("book", "movements"); !strings.Contains(got, "Z  refund       30  "+pix.AccountID(7).String()+"  "+public(fraud)+"  "+paid+"  "+fraud.EndToEnd+"\n") ||
 		strings.Contains(got, late.EndToEnd) {
 		t.Error(got)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme/provider"
 )
 
@@ -173,14 +173,14 @@ func (p *process) knows(s shop) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	now := func() ledger.Millis { return ledger.Millis(time.Now().UnixMilli()) }
+	now := func() pix.Millis { return pix.Millis(time.Now().UnixMilli()) }
 	asker, err := provider.New(provider.Options{URL: p.operator, Secret: secret, Now: now, NewID: uuid.NewString, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	defer asker.Close()
-	account, _ := ledger.ParseAccountID(s.ID)
-	if err := asker.RegisterKey(p.t.Context(), ledger.Key{Type: ledger.KeyEVP, Value: s.Key}, account); err != nil {
+	account, _ := pix.ParseAccountID(s.ID)
+	if err := asker.RegisterKey(p.t.Context(), pix.Key{Type: pix.KeyEVP, Value: s.Key}, account); err != nil {
 		p.t.Fatal(err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/cmd/terminal"
 )
 
@@ -80,11 +80,11 @@ func printList(w io.Writer, l list) error {
 }
 
 // unitsPerReal is the number of base units in 1.00 BRL.
-const unitsPerReal = 100 * ledger.UnitsPerCentavo
+const unitsPerReal = 100 * pix.UnitsPerCentavo
 
 // reais shows an amount in reais and centavos, with parts of a centavo only if there are
 // any.
-func reais(a ledger.Amount) string {
+func reais(a pix.Amount) string {
 	sign, n := "", uint64(a)
 	if a < 0 {
 		sign, n = "-", -n
@@ -98,7 +98,7 @@ func reais(a ledger.Amount) string {
 }
 
 // money shows an amount in base units and in reais.
-func money(a ledger.Amount) string { return fmt.Sprintf("%d (%s BRL)", a, reais(a)) }
+func money(a pix.Amount) string { return fmt.Sprintf("%d (%s BRL)", a, reais(a)) }
 
 func yes(b bool) string {
 	if b {

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/cmd/terminal"
 )
 
 func TestReais(t *testing.T) {
-	for a, want := range map[ledger.Amount]string{
+	for a, want := range map[pix.Amount]string{
 		0: "0.00", 1: "0.0001", 100: "0.01", 150: "0.0150", 10_000: "1.00", -10_000: "-1.00", 9_999_900: "999.99",
 		10_000_000: "1,000.00", 1_234_567_890_123: "123,456,789.0123", -70: "-0.0070",
 		math.MaxInt64: "922,337,203,685,477.5807", math.MinInt64: "-922,337,203,685,477.5808",

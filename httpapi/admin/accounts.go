@@ -7,6 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/httpapi/control"
 )
@@ -19,27 +20,27 @@ type fees struct {
 // accountView is an account as the operator API shows it. For a quarantined account each
 // field whose value cannot be known is null.
 type accountView struct {
-	ID                string         `json:"account_id"`
-	Name              string         `json:"name"`
-	Document          string         `json:"document"`
-	City              *string        `json:"city"`
-	Active            bool           `json:"active"`
-	Fees              *fees          `json:"fees"`
-	CashOutCeiling    *ledger.Amount `json:"cash_out_ceiling"`
-	ApprovalThreshold *ledger.Amount `json:"approval_threshold"`
-	BlockCNPJOut      *bool          `json:"block_cnpj_out"`
-	AuthorizedCNPJs   []string       `json:"authorized_cnpjs"`
-	RepeatWindow      *string        `json:"repeat_window"`
-	Balance           *ledger.Amount `json:"balance"`
-	Available         *ledger.Amount `json:"available"`
-	Pending           *ledger.Amount `json:"pending"`
-	MEDHeld           *ledger.Amount `json:"med_held"`
-	CreatedAt         string         `json:"created_at"`
-	Quarantined       bool           `json:"quarantined"`
+	ID                string      `json:"account_id"`
+	Name              string      `json:"name"`
+	Document          string      `json:"document"`
+	City              *string     `json:"city"`
+	Active            bool        `json:"active"`
+	Fees              *fees       `json:"fees"`
+	CashOutCeiling    *pix.Amount `json:"cash_out_ceiling"`
+	ApprovalThreshold *pix.Amount `json:"approval_threshold"`
+	BlockCNPJOut      *bool       `json:"block_cnpj_out"`
+	AuthorizedCNPJs   []string    `json:"authorized_cnpjs"`
+	RepeatWindow      *string     `json:"repeat_window"`
+	Balance           *pix.Amount `json:"balance"`
+	Available         *pix.Amount `json:"available"`
+	Pending           *pix.Amount `json:"pending"`
+	MEDHeld           *pix.Amount `json:"med_held"`
+	CreatedAt         string      `json:"created_at"`
+	Quarantined       bool        `json:"quarantined"`
 }
 
 // show returns the account's view in its present state.
-func (s *service) show(id ledger.AccountID) (any, error) {
+func (s *service) show(id pix.AccountID) (any, error) {
 	a, err := s.do(id, ledger.ReadAccount{})
 	if err != nil {
 		return nil, err
@@ -100,9 +101,9 @@ func (s *service) createAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
 // taken.
 const tries = 4
 
-func (s *service) register(active bool, opening ledger.Settings) (a *registry.Account, key ledger.Key, err error) {
+func (s *service) register(active bool, opening ledger.Settings) (a *registry.Account, key pix.Key, err error) {
 	for range tries {
-		key = ledger.Key{Type: ledger.KeyEVP, Value: s.NewEVP()}
+		key = pix.Key{Type: pix.KeyEVP, Value: s.NewEVP()}
 		a, err = s.Registry.RegisterAccount(s.NewAccountID(), active, opening, key)
 		if !errors.Is(err, registry.ErrExists) && !errors.Is(err, registry.ErrKeyTaken) {
 			break
@@ -133,7 +134,7 @@ func (s *service) listAccounts(ctx *fasthttp.RequestCtx) (int, any, error) {
 
 // listed returns the account as a list shows it. A quarantined account is listed with the
 // fields that are known, so that it does not make the whole list fail.
-func (s *service) listed(id ledger.AccountID) (any, error) {
+func (s *service) listed(id pix.AccountID) (any, error) {
 	v, err := s.show(id)
 	if known, ok := s.Registry.Account(id); ok && errors.Is(err, ledger.ErrQuarantined) {
 		return quarantined(known), nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi"
 )
 
@@ -20,12 +21,12 @@ func TestAccounts(t *testing.T) {
 	id := strings.TrimPrefix(path, "/admin/accounts/")
 	plain := `{"account_id":"` + id + `","name":"Ana","document":"12345678909",` + defaults + zero
 	f.expect("GET", path, "", 200, plain)
-	a, _ := ledger.ParseAccountID(id)
+	a, _ := pix.ParseAccountID(id)
 	known, ok := f.keys.Account(a)
 	if !ok || len(known.PixKeys) != 1 {
 		t.Fatalf("%+v", known)
 	}
-	if k, _ := f.keys.PixKey(known.PixKeys[0]); k.Type != ledger.KeyEVP || !k.Registered {
+	if k, _ := f.keys.PixKey(known.PixKeys[0]); k.Type != pix.KeyEVP || !k.Registered {
 		t.Errorf("%+v", k)
 	}
 
@@ -86,10 +87,10 @@ func TestAccountLists(t *testing.T) {
 // closedOff is an engine that answers ErrQuarantined for one account.
 type closedOff struct {
 	httpapi.Engine
-	id ledger.AccountID
+	id pix.AccountID
 }
 
-func (c closedOff) Do(id ledger.AccountID, command ledger.Command) (ledger.Answer, error) {
+func (c closedOff) Do(id pix.AccountID, command ledger.Command) (ledger.Answer, error) {
 	if id == c.id {
 		return ledger.Answer{}, ledger.ErrQuarantined
 	}
@@ -106,7 +107,7 @@ func TestQuarantinedInLists(t *testing.T) {
 	before, after := shown(paths[0]), shown(paths[2])
 	f.expect("PATCH", paths[1], `{"name":"Another","active":false}`, 200, `{"account_id":"…`)
 	name := strings.TrimPrefix(paths[1], "/admin/accounts/")
-	id, _ := ledger.ParseAccountID(name)
+	id, _ := pix.ParseAccountID(name)
 	o := f.options
 	o.Engine = closedOff{o.Engine, id}
 	f.handler = New(o)
@@ -197,7 +198,7 @@ type meeting struct {
 	second chan struct{}
 }
 
-func (m *meeting) Do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) {
+func (m *meeting) Do(id pix.AccountID, c ledger.Command) (ledger.Answer, error) {
 	a, err := m.Engine.Do(id, c)
 	if _, reads := c.(ledger.ReadAccount); !reads {
 		return a, err

@@ -13,6 +13,7 @@ import (
 
 	"pixd/actors/clock"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/actors/scheme/sim"
 	"pixd/httpapi"
@@ -28,7 +29,7 @@ type Options struct {
 	History  History
 	Webhooks Webhooks
 
-	NewAccountID func() ledger.AccountID
+	NewAccountID func() pix.AccountID
 	NewEVP       func() string      // returns a new UUID v4
 	NewSecret    func(n int) []byte // returns n random bytes that nobody can guess
 
@@ -41,7 +42,7 @@ type Options struct {
 	// Alerts lists at most limit alerts that were raised at since or later, oldest first.
 	// after is empty, or the next that an earlier call returned: then the list goes on behind
 	// that call's last alert.
-	Alerts func(since ledger.Millis, after string, limit int) (all []Alert, next string, err error)
+	Alerts func(since pix.Millis, after string, limit int) (all []Alert, next string, err error)
 
 	// Audit compares each account's records with its rows and with the scheme's book. Its
 	// report is sent as JSON. It may take a minute.
@@ -51,7 +52,7 @@ type Options struct {
 	// none does.
 	Awaits func(*ledger.Case) bool
 	// Returns asks the scheme which returns it has of a payment that an account received.
-	Returns func(account ledger.AccountID, endToEnd string) ([]ledger.Returned, error)
+	Returns func(account pix.AccountID, endToEnd string) ([]ledger.Returned, error)
 
 	Snapshots Snapshots // makes and lists snapshots
 
@@ -61,7 +62,7 @@ type Options struct {
 	Banks           httpapi.Banks // names of institutions, beside the built-in ones
 	Version, Commit string
 	Token           string // the operators' bearer token
-	Now             func() ledger.Millis
+	Now             func() pix.Millis
 	Clock           *clock.Clock // engine time; nil: the path /admin/clock does not exist
 	Log             *slog.Logger
 	Sim             *sim.Sim         // the simulator in this process; nil: there is none
@@ -150,7 +151,7 @@ func (s *service) audit(*fasthttp.RequestCtx) (int, any, error) {
 // account returns the account that the path names.
 func (s *service) account(ctx *fasthttp.RequestCtx) (*registry.Account, error) {
 	name, _ := ctx.UserValue("account_id").(string)
-	if id, ok := ledger.ParseAccountID(name); ok {
+	if id, ok := pix.ParseAccountID(name); ok {
 		if a, ok := s.Registry.Account(id); ok {
 			return a, nil
 		}
@@ -161,7 +162,7 @@ func (s *service) account(ctx *fasthttp.RequestCtx) (*registry.Account, error) {
 // do has the engine carry out a command. For a refusal, and for an account that is unknown,
 // busy or quarantined, it returns a Problem; if the account is busy or quarantined, the
 // Problem is joined with the engine's error. Any other error is returned as it is.
-func (s *service) do(id ledger.AccountID, c ledger.Command) (ledger.Answer, error) {
+func (s *service) do(id pix.AccountID, c ledger.Command) (ledger.Answer, error) {
 	a, err := s.Engine.Do(id, c)
 	switch {
 	case errors.Is(err, ledger.ErrBusy), errors.Is(err, ledger.ErrWaited), errors.Is(err, ledger.ErrQuarantined):

@@ -14,6 +14,7 @@ import (
 	"pixd/actors/account"
 	"pixd/actors/history"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
@@ -22,13 +23,13 @@ import (
 	"pixd/wal"
 )
 
-const testNow = ledger.Millis(1_790_000_000_000)
+const testNow = pix.Millis(1_790_000_000_000)
 
 var terms = ledger.Terms{Secret: []byte("s"), OwnISPB: "99999004", OrphanAfter: 1_800_000, QueueTTL: 7_200_000, ApprovalTTL: 604_800_000}
 
 type rows struct{ *wal.Store }
 
-func (r rows) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
+func (r rows) Record(a pix.AccountID, seq uint64) (*ledger.Record, error) {
 	return history.Record(r.Store, a, seq)
 }
 
@@ -40,7 +41,7 @@ type fixture struct {
 	takes   bool
 	ready   bool
 	drawn   byte
-	now     ledger.Millis // engine time
+	now     pix.Millis // engine time
 	options Options
 	handler fasthttp.RequestHandler
 }
@@ -53,7 +54,7 @@ func newFixture(t testing.TB) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	now := func() ledger.Millis { return f.now }
+	now := func() pix.Millis { return f.now }
 	if f.keys, err = registry.Open(store, now); err != nil {
 		t.Fatal(err)
 	}
@@ -61,15 +62,15 @@ func newFixture(t testing.TB) *fixture {
 	d := account.NewHost(account.Options{
 		Config:  account.Config{Renderer: httpapi.Renderer{}, HeadEvery: 256, Terms: terms},
 		Journal: store, Rows: rows{store}, Tail: store, Scheme: scheme.Unassigned{},
-		Opening: func(id ledger.AccountID) (ledger.Settings, bool) {
+		Opening: func(id pix.AccountID) (ledger.Settings, bool) {
 			a, ok := f.keys.Account(id)
 			if !ok {
 				return ledger.Settings{}, false
 			}
 			return *a.Opening, true
 		},
-		Active: func(id ledger.AccountID) bool { a, ok := f.keys.Account(id); return ok && a.Active },
-		Now:    func() ledger.Reading { return ledger.At(now()) }, Entropy: func() (b [10]byte) { copy(b[:], f.draw(10)); b[3] = b[9]; return b }, Log: log,
+		Active: func(id pix.AccountID) bool { a, ok := f.keys.Account(id); return ok && a.Active },
+		Now:    func() pix.Reading { return pix.At(now()) }, Entropy: func() (b [10]byte) { copy(b[:], f.draw(10)); b[3] = b[9]; return b }, Log: log,
 	})
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
@@ -78,7 +79,7 @@ func newFixture(t testing.TB) *fixture {
 	})
 	f.options = Options{
 		Engine: d, Registry: f.keys, History: history.New(store),
-		NewAccountID: func() ledger.AccountID { return ledger.AccountID(binary.BigEndian.Uint64(f.draw(8))) },
+		NewAccountID: func() pix.AccountID { return pix.AccountID(binary.BigEndian.Uint64(f.draw(8))) },
 		NewEVP:       func() string { return fmt.Sprintf("00000000-0000-4000-8000-0000000000%02x", f.draw(1)) },
 		NewSecret:    f.draw,
 		TellScheme: func(key string) bool {
@@ -95,7 +96,7 @@ func newFixture(t testing.TB) *fixture {
 	return f
 }
 
-func openSim(t testing.TB, now func() ledger.Millis) *sim.Sim {
+func openSim(t testing.TB, now func() pix.Millis) *sim.Sim {
 	t.Helper()
 	s, err := sim.Open(sim.Options{Dir: "sim", FS: vfs.NewMem(), Now: now, Entropy: func() [10]byte { return [10]byte{} }, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -200,7 +201,7 @@ func TestGuard(t *testing.T) {
 // lostEngine is an engine that cannot say whether a command was carried out.
 type lostEngine struct{}
 
-func (lostEngine) Do(ledger.AccountID, ledger.Command) (ledger.Answer, error) {
+func (lostEngine) Do(pix.AccountID, ledger.Command) (ledger.Answer, error) {
 	return ledger.Answer{}, ledger.ErrCut
 }
 

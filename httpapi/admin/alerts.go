@@ -6,7 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi/control"
 )
 
@@ -14,7 +14,7 @@ import (
 // are empty if the alert concerns none.
 type Alert struct {
 	ID, Kind, Account, Transaction, Message string
-	At                                      ledger.Millis
+	At                                      pix.Millis
 }
 
 type alertView struct {
@@ -36,13 +36,13 @@ func (s *service) listAlerts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	var since ledger.Millis
+	var since pix.Millis
 	if text := string(q.Peek("since")); text != "" {
 		t, err := time.Parse(time.RFC3339Nano, text)
 		if err != nil {
 			return 0, nil, control.Bad("since must be an ISO 8601 time, such as 2026-01-31T12:00:00Z")
 		}
-		since = ledger.Millis(t.UnixMilli())
+		since = pix.Millis(t.UnixMilli())
 	}
 	after := string(q.Peek("cursor"))
 	if after != "" && !alertCursor.MatchString(after) {

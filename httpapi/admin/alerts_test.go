@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 func TestAlerts(t *testing.T) {
 	f := newFixture(t)
 	var asked string
 	var fails error
-	f.options.Alerts = func(since ledger.Millis, after string, limit int) ([]Alert, string, error) {
+	f.options.Alerts = func(since pix.Millis, after string, limit int) ([]Alert, string, error) {
 		asked = fmt.Sprint(int64(since), " ", after, " ", limit)
 		return []Alert{
 			{ID: "alr_a", Kind: "low_disk", Message: `little "disk"`, At: 1_790_000_000_000},

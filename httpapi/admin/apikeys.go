@@ -9,7 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/actors/strictjson"
 	"pixd/httpapi/control"
@@ -40,7 +40,7 @@ func shownKey(k *registry.APIKey, secret string) apiKey {
 	}
 }
 
-func instant(m ledger.Millis) *string {
+func instant(m pix.Millis) *string {
 	if m == 0 {
 		return nil
 	}
@@ -96,7 +96,7 @@ func keyFields(f strictjson.Form, k *registry.APIKey) {
 	if f.Null("expires_at") {
 		k.ExpiresAt = 0
 	} else if f.Instant("expires_at", &expires) {
-		k.ExpiresAt = max(ledger.Millis(expires.UnixMilli()), 1) // 0 would mean that the key never expires
+		k.ExpiresAt = max(pix.Millis(expires.UnixMilli()), 1) // 0 would mean that the key never expires
 	}
 }
 

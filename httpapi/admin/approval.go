@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi/control"
 )
 
@@ -51,7 +52,7 @@ func (s *service) payout(ctx *fasthttp.RequestCtx) (*ledger.Owned, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o == nil || o.Tx.Kind != ledger.TxPayout || id != o.Tx.Public() && strings.ToLower(id) != o.Tx.ID.String() {
+	if o == nil || o.Tx.Kind != pix.TxPayout || id != o.Tx.Public() && strings.ToLower(id) != o.Tx.ID.String() {
 		return nil, control.Missing("no payout %q", id)
 	}
 	return o, nil

@@ -7,16 +7,17 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi/control"
 )
 
 // waiting requests a payout that waits for an operator's approval.
 func (f *fixture) waiting(account string, cents int, e2e string) (transactionID, id string) {
 	f.t.Helper()
-	a, _ := ledger.ParseAccountID(account)
-	key, _ := ledger.ParseKey(ledger.KeyEmail, "a@b.com")
-	got, err := f.options.Engine.Do(a, ledger.RequestPayout{Amount: ledger.Amount(cents) * 100, Key: key, EndToEnd: e2e})
-	if err != nil || got.Refusal != nil || got.Tx.Status != ledger.StatusPending {
+	a, _ := pix.ParseAccountID(account)
+	key, _ := pix.ParseKey(pix.KeyEmail, "a@b.com")
+	got, err := f.options.Engine.Do(a, ledger.RequestPayout{Amount: pix.Amount(cents) * 100, Key: key, EndToEnd: e2e})
+	if err != nil || got.Refusal != nil || got.Tx.Status != pix.StatusPending {
 		f.t.Fatalf("%+v %v", got, err)
 	}
 	return got.Tx.Public(), got.Tx.ID.String()
@@ -62,7 +63,7 @@ func TestDecide(t *testing.T) {
 func TestDecideRefused(t *testing.T) {
 	f := newFixture(t)
 	account := f.funded()
-	own := ledger.EndToEnd("99999004", f.now, "00000000001")
+	own := pix.EndToEnd("99999004", f.now, "00000000001")
 	public, id := f.waiting(account, 9, own)
 	path := "/admin/payouts/" + public
 	for body, want := range map[string]string{

@@ -6,12 +6,13 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi"
 	"pixd/httpapi/control"
 )
 
 // creditKinds maps the types of credit that an operator may book.
-var creditKinds = map[string]ledger.TxKind{"ted": ledger.TxTED, "internal": ledger.TxInternal}
+var creditKinds = map[string]pix.TxKind{"ted": pix.TxTED, "internal": pix.TxInternal}
 
 // createCredit books money on an account. A second request with the same reference is
 // answered with the first request's result.

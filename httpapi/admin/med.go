@@ -9,7 +9,9 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi"
 	"pixd/httpapi/control"
 )
@@ -39,16 +41,16 @@ func (s *service) listCases(ctx *fasthttp.RequestCtx) (int, any, error) {
 		return 0, nil, err
 	}
 	q := ctx.QueryArgs()
-	var status ledger.CaseStatus
+	var status pix.CaseStatus
 	if text := string(q.Peek("status")); text != "" {
-		all := ledger.CaseStatuses()
-		i := slices.IndexFunc(all, func(s ledger.CaseStatus) bool { return s.String() == text })
+		all := pix.CaseStatuses()
+		i := slices.IndexFunc(all, func(s pix.CaseStatus) bool { return s.String() == text })
 		if i < 0 {
 			return 0, nil, control.Bad("status must be open, defended, closed or cancelled")
 		}
 		status = all[i]
 	}
-	after, err := readCursor(ctx, ledger.IsCaseIDKey)
+	after, err := readCursor(ctx, layout.IsCaseIDKey)
 	if err != nil {
 		return 0, nil, err
 	}

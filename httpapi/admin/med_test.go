@@ -8,15 +8,17 @@ import (
 	"strings"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi"
 )
 
 // reported opens a case about a payment of an account, and returns the case.
 func (f *fixture) reported(account string, n int) *ledger.Case {
 	f.t.Helper()
-	a, _ := ledger.ParseAccountID(account)
-	e2e := ledger.EndToEnd("60701190", f.now, fmt.Sprintf("%011d", n))
+	a, _ := pix.ParseAccountID(account)
+	e2e := pix.EndToEnd("60701190", f.now, fmt.Sprintf("%011d", n))
 	f.now++
 	for _, c := range []ledger.Command{
 		ledger.ReceivePayment{EndToEnd: e2e, Amount: 1000, Key: "k"},
@@ -83,7 +85,7 @@ func TestListCases(t *testing.T) {
 			t.Errorf("%s: %v, want %v", query, got, want)
 		}
 	}
-	other := hex.EncodeToString(ledger.ItemKey(7, 2))
+	other := hex.EncodeToString(layout.ItemKey(7, 2))
 	for query, says := range map[string]string{
 		"status=OPEN": "status must be open, defended, closed or cancelled", "status=x": "status must be open, defended, closed or cancelled",
 		"cursor=x": "cursor must be a next_cursor of this list", "cursor=00": "cursor must be a next_cursor of this list", "cursor=" + other: "cursor must be a next_cursor of this list",
@@ -117,7 +119,7 @@ func TestAnalysis(t *testing.T) {
 	}
 	f.expect("POST", path+"/analysis", ``, 400, `{"error":{"status":400,"message":"the body must be a JSON object…`)
 	f.expect("GET", path, "", 200, shownCase(account, k, "null"))
-	for _, unknown := range []string{"x", "%00", "x%zz", "med_", ledger.CaseID{9}.String(), strings.ToUpper(k.ID.String())} {
+	for _, unknown := range []string{"x", "%00", "x%zz", "med_", pix.CaseID{9}.String(), strings.ToUpper(k.ID.String())} {
 		for _, suffix := range []string{"", "/analysis"} {
 			method := map[string]string{"": "GET", "/analysis": "POST"}[suffix]
 			f.expect(method, "/admin/med/"+unknown+suffix, `{"result":"AGREED"}`, 404, `{"error":{"status":404,"message":"no case…`)
@@ -134,7 +136,7 @@ func TestAnalysis(t *testing.T) {
 	f.expect("GET", path, "", 200, closed)
 	f.expect("POST", path, `{"result":"AGREED"}`, 405, `{…`)
 
-	a, _ := ledger.ParseAccountID(account)
+	a, _ := pix.ParseAccountID(account)
 	second := f.reported(account, 2)
 	if _, err := f.options.Engine.Do(a, ledger.CancelCase{Infraction: "inf-2", EndToEnd: second.EndToEnd}); err != nil {
 		t.Fatal(err)
@@ -158,7 +160,7 @@ func TestLetGoOn(t *testing.T) {
 	path := "/admin/med/" + k.ID.String()
 	waits, asked, answer := false, 0, error(nil)
 	f.options.Awaits = func(c *ledger.Case) bool { return waits && c.ID == k.ID }
-	f.options.Returns = func(a ledger.AccountID, endToEnd string) ([]ledger.Returned, error) {
+	f.options.Returns = func(a pix.AccountID, endToEnd string) ([]ledger.Returned, error) {
 		if asked++; a.String() != account || endToEnd != k.EndToEnd {
 			t.Errorf("asked about %s of %v", endToEnd, a)
 		}
@@ -172,7 +174,7 @@ func TestLetGoOn(t *testing.T) {
 		} {
 			f.expect("POST", path+what, body, 400, problem(400, says))
 		}
-		for _, unknown := range []string{"x", "%00", ledger.CaseID{9}.String()} {
+		for _, unknown := range []string{"x", "%00", pix.CaseID{9}.String()} {
 			f.expect("POST", "/admin/med/"+unknown+what, `{"operator":"ana"}`, 404, `{"error":{"status":404,"message":"no case…`)
 		}
 		f.expect("GET", path+what, "", 405, `{…`)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/actors/strictjson"
 	"pixd/httpapi/control"
@@ -99,7 +99,7 @@ func (s *service) removePixKey(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, control.Missing("no such path")
 	}
-	if k, code := ledger.DetectKey(name); code == ledger.RefuseNothing {
+	if k, ok := pix.DetectKey(name); ok {
 		name = k.Value // as the directory spells it
 	}
 	k, err := s.Registry.RemovePixKey(a.ID, name)
@@ -115,21 +115,21 @@ func (s *service) removePixKey(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusOK, shownPixKey(k, keyRemoved), nil
 }
 
-func (s *service) readPixKey(f strictjson.Form) (key ledger.Key, err error) {
+func (s *service) readPixKey(f strictjson.Form) (key pix.Key, err error) {
 	var text, typeName string
 	given, typed := f.Text("key", &text), f.Text("key_type", &typeName)
-	t, ok := ledger.ParseKeyType(typeName)
+	t, ok := pix.ParseKeyType(typeName)
 	if !typed || !ok {
 		f.Need("key_type")
 		f.Refuse("key_type", "cpf, cnpj, email, phone or evp")
 	}
 	if !given {
-		if t != ledger.KeyEVP {
+		if t != pix.KeyEVP {
 			f.Need("key")
 		}
 		text = s.NewEVP()
 	}
-	if key, ok = ledger.ParseKey(t, text); !ok {
+	if key, ok = pix.ParseKey(t, text); !ok {
 		f.Refuse("key", "a key of the type "+typeName)
 	}
 	return key, f.Fault()

@@ -5,17 +5,17 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi/control"
 )
 
 // accountAsked returns the account that the query's account_id names; 0: it names none.
-func (s *service) accountAsked(ctx *fasthttp.RequestCtx) (ledger.AccountID, error) {
+func (s *service) accountAsked(ctx *fasthttp.RequestCtx) (pix.AccountID, error) {
 	name := string(ctx.QueryArgs().Peek("account_id"))
 	if name == "" {
 		return 0, nil
 	}
-	if id, ok := ledger.ParseAccountID(name); ok {
+	if id, ok := pix.ParseAccountID(name); ok {
 		if _, ok := s.Registry.Account(id); ok {
 			return id, nil
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/strictjson"
 	"pixd/httpapi/control"
 )
@@ -54,8 +55,8 @@ func fee(f strictjson.Form, into *ledger.Fee) {
 }
 
 // threshold reads the approval threshold: an amount, or null for no threshold.
-func threshold(f strictjson.Form, into **ledger.Amount) {
-	var a ledger.Amount
+func threshold(f strictjson.Form, into **pix.Amount) {
+	var a pix.Amount
 	switch {
 	case f.Null("approval_threshold"):
 		*into = nil
@@ -64,7 +65,7 @@ func threshold(f strictjson.Form, into **ledger.Amount) {
 	}
 }
 
-func window(f strictjson.Form, into *ledger.Millis) {
+func window(f strictjson.Form, into *pix.Millis) {
 	var text string
 	if !f.Text("repeat_window", &text) {
 		return
@@ -74,11 +75,11 @@ func window(f strictjson.Form, into *ledger.Millis) {
 		f.Refuse("repeat_window", `a duration from 1m to 12h, such as "12h"`)
 		return
 	}
-	*into = ledger.Millis(d / time.Millisecond)
+	*into = pix.Millis(d / time.Millisecond)
 }
 
 // duration returns a duration's text without zero minutes and zero seconds at its end.
-func duration(m ledger.Millis) string {
+func duration(m pix.Millis) string {
 	s := (time.Duration(m) * time.Millisecond).String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")

@@ -6,7 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi/control"
 )
 
@@ -24,10 +24,10 @@ type Snapshots interface {
 
 // SnapshotRun is the making of a snapshot.
 type SnapshotRun struct {
-	StartedAt   ledger.Millis
+	StartedAt   pix.Millis
 	Stage       string // what is being done: copying, reading or packing
 	Done, Total int64  // bytes that were packed, of all that are
-	FinishedAt  ledger.Millis
+	FinishedAt  pix.Millis
 	Path        string // of the finished snapshot
 	Err         string // why there is none; empty: it is finished, or being made
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi/control"
 )
 
@@ -61,7 +62,7 @@ func (s *service) exportStatement(ctx *fasthttp.RequestCtx) (int, any, error) {
 // ReadSpan reads the two ends of a span of time: days in UTC, all of which counts, or instants.
 // An instant lies in the span if first <= instant < until; 0 is no bound. An error begins with
 // the name of the end that is at fault.
-func ReadSpan(from, to string) (first, until ledger.Millis, err error) {
+func ReadSpan(from, to string) (first, until pix.Millis, err error) {
 	begin, _, err := readBound("from", from)
 	if err != nil {
 		return 0, 0, err
@@ -101,14 +102,14 @@ func readBound(name, text string) (at time.Time, day bool, err error) {
 }
 
 // inMillis returns the first whole millisecond that is not before an instant.
-func inMillis(at time.Time) ledger.Millis {
-	return ledger.Millis(at.Add(time.Millisecond - 1).UnixMilli())
+func inMillis(at time.Time) pix.Millis {
+	return pix.Millis(at.Add(time.Millisecond - 1).UnixMilli())
 }
 
 // export is a statement that is being sent.
 type export struct {
 	History
-	account    ledger.AccountID
+	account    pix.AccountID
 	sheet      func(w io.Writer) sheet
 	next, last uint64 // booking numbers: of the first movement that is not read yet, and of the statement's last one
 	rows       []*ledger.Transaction
@@ -116,7 +117,7 @@ type export struct {
 
 // begin finds the statement's movements and reads the first of them. So an account that cannot
 // be read is answered with a status.
-func (e *export) begin(from, until ledger.Millis) (err error) {
+func (e *export) begin(from, until pix.Millis) (err error) {
 	if e.next, e.last, err = e.Booked(e.account, from, until); err != nil {
 		return fmt.Errorf("statement of %v: %w", e.account, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi"
 )
 
@@ -28,12 +29,12 @@ type booked struct {
 	tx          func(n uint64) *ledger.Transaction
 }
 
-func (b *booked) Booked(_ ledger.AccountID, from, until ledger.Millis) (first, last uint64, err error) {
+func (b *booked) Booked(_ pix.AccountID, from, until pix.Millis) (first, last uint64, err error) {
 	b.span = fmt.Sprint(int64(from), int64(until))
 	return 1, b.movements, nil
 }
 
-func (b *booked) Movements(_ ledger.AccountID, first, last uint64) (all []*ledger.Transaction, err error) {
+func (b *booked) Movements(_ pix.AccountID, first, last uint64) (all []*ledger.Transaction, err error) {
 	b.reads.Add(1)
 	if n := int64(last - first + 1); n > b.most.Load() {
 		b.most.Store(n)
@@ -50,7 +51,7 @@ func (b *booked) Movements(_ ledger.AccountID, first, last uint64) (all []*ledge
 // ted is a movement of n base units.
 func ted(n uint64) *ledger.Transaction {
 	return &ledger.Transaction{
-		ID: ledger.TxID{byte(n), byte(n >> 8), byte(n >> 16), 1}, Kind: ledger.TxTED, Status: ledger.StatusCompleted, Amount: ledger.Amount(n),
+		ID: pix.TxID{byte(n), byte(n >> 8), byte(n >> 16), 1}, Kind: pix.TxTED, Status: pix.StatusCompleted, Amount: pix.Amount(n),
 		Description: "salary, and =1", CreatedAt: testNow, BookedAt: testNow,
 	}
 }

@@ -8,7 +8,9 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi"
 	"pixd/httpapi/control"
 )
@@ -17,18 +19,18 @@ import (
 // account's movements.
 type History interface {
 	Anyone(id string) (*ledger.Owned, error)
-	InFlight(a ledger.AccountID, statuses []ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
-	Ended(a ledger.AccountID, status ledger.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
+	InFlight(a pix.AccountID, statuses []pix.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
+	Ended(a pix.AccountID, status pix.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
 	AnyCase(id string) (*ledger.OwnedCase, error)
-	Booked(a ledger.AccountID, from, until ledger.Millis) (first, last uint64, err error)
-	Movements(a ledger.AccountID, first, last uint64) ([]*ledger.Transaction, error)
-	AllCases(status ledger.CaseStatus, after []byte, limit int) (all []ledger.OwnedCase, next []byte, err error)
+	Booked(a pix.AccountID, from, until pix.Millis) (first, last uint64, err error)
+	Movements(a pix.AccountID, first, last uint64) ([]*ledger.Transaction, error)
+	AllCases(status pix.CaseStatus, after []byte, limit int) (all []ledger.OwnedCase, next []byte, err error)
 
-	Subscription(t ledger.Target) (*ledger.Subscription, error)
-	AllSubscriptions(a ledger.AccountID, after []byte, limit int) (all []*ledger.Subscription, next []byte, err error)
-	Backlog(t ledger.Target) (pending, dead uint64, err error)
-	Delivery(t ledger.Target, sequence uint64) (*ledger.DeliveryItem, error)
-	AllDeliveries(a ledger.AccountID, number uint32, state ledger.DeliveryState, after []byte, limit int) (all []ledger.DeliveryItem, next []byte, err error)
+	Subscription(t layout.Target) (*ledger.Subscription, error)
+	AllSubscriptions(a pix.AccountID, after []byte, limit int) (all []*ledger.Subscription, next []byte, err error)
+	Backlog(t layout.Target) (pending, dead uint64, err error)
+	Delivery(t layout.Target, sequence uint64) (*ledger.DeliveryItem, error)
+	AllDeliveries(a pix.AccountID, number uint32, state layout.DeliveryState, after []byte, limit int) (all []ledger.DeliveryItem, next []byte, err error)
 }
 
 // ownedItem returns a transaction as merchants see it, preceded by its account and its state.
@@ -57,15 +59,15 @@ func (s *service) showTransaction(ctx *fasthttp.RequestCtx) (int, any, error) {
 
 // inFlight maps each value of the query's status to the statuses of the payouts in flight
 // that the value selects.
-var inFlight = map[string][]ledger.TxStatus{
-	"accepted": {ledger.StatusAccepted, ledger.StatusSending}, // a payout that is being sent may be accepted soon
-	"sending":  {ledger.StatusSending},
-	"queued":   {ledger.StatusQueued}, "pending_approval": {ledger.StatusPending},
+var inFlight = map[string][]pix.TxStatus{
+	"accepted": {pix.StatusAccepted, pix.StatusSending}, // a payout that is being sent may be accepted soon
+	"sending":  {pix.StatusSending},
+	"queued":   {pix.StatusQueued}, "pending_approval": {pix.StatusPending},
 }
 
 // ended maps each value of the query's status to the final status that the value selects.
-var ended = map[string]ledger.TxStatus{
-	"settled": ledger.StatusSettled, "rejected": ledger.StatusRejected, "failed": ledger.StatusFailed,
+var ended = map[string]pix.TxStatus{
+	"settled": pix.StatusSettled, "rejected": pix.StatusRejected, "failed": pix.StatusFailed,
 }
 
 // listPayouts is GET /admin/payouts?account_id=&status=: it lists the payouts in flight, or
@@ -86,9 +88,9 @@ func (s *service) listPayouts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if text != "" && !flies && !over {
 		return 0, nil, control.Bad("status must be pending_approval, queued, sending, accepted, settled, rejected or failed")
 	}
-	key := ledger.IsOpenKey
+	key := layout.IsOpenKey
 	if over {
-		key = ledger.IsItemKey
+		key = layout.IsItemKey
 	}
 	after, err := readCursor(ctx, key)
 	if err != nil {

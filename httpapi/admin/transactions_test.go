@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // pages is a History that records the arguments with which it was called.
@@ -18,12 +20,12 @@ type pages struct {
 	next  []byte
 }
 
-func (p *pages) InFlight(a ledger.AccountID, s []ledger.TxStatus, after []byte, limit int) ([]ledger.Owned, []byte, error) {
+func (p *pages) InFlight(a pix.AccountID, s []pix.TxStatus, after []byte, limit int) ([]ledger.Owned, []byte, error) {
 	p.asked = fmt.Sprintf("%v %v %x %d", a, s, after, limit)
 	return p.all, p.next, nil
 }
 
-func (p *pages) Ended(a ledger.AccountID, s ledger.TxStatus, after []byte, limit int) ([]ledger.Owned, []byte, error) {
+func (p *pages) Ended(a pix.AccountID, s pix.TxStatus, after []byte, limit int) ([]ledger.Owned, []byte, error) {
 	p.asked = fmt.Sprintf("%v ended %v %x %d", a, s, after, limit)
 	return p.all, p.next, nil
 }
@@ -31,23 +33,23 @@ func (p *pages) Ended(a ledger.AccountID, s ledger.TxStatus, after []byte, limit
 func TestPayoutsInFlight(t *testing.T) {
 	f := newFixture(t)
 	id := f.account()
-	account, _ := ledger.ParseAccountID(id)
-	tx := &ledger.Transaction{ID: ledger.TxID{1}, Kind: ledger.TxPayout, Status: ledger.StatusAccepted, Amount: 700}
-	place := ledger.OpenKey(account, tx.ID)
+	account, _ := pix.ParseAccountID(id)
+	tx := &ledger.Transaction{ID: pix.TxID{1}, Kind: pix.TxPayout, Status: pix.StatusAccepted, Amount: 700}
+	place := layout.OpenKey(account, tx.ID)
 	p := &pages{History: f.options.History, all: []ledger.Owned{{Account: account, Tx: tx}}, next: place}
 	f.options.History = p
 	f.handler = New(f.options)
 	for query, want := range map[string]string{
-		"":                         fmt.Sprintf("%v []  50", ledger.AccountID(0)),
+		"":                         fmt.Sprintf("%v []  50", pix.AccountID(0)),
 		"?account_id=" + id:        fmt.Sprintf("%v []  50", account),
-		"?status=accepted&limit=3": fmt.Sprintf("%v [%v %v]  3", ledger.AccountID(0), ledger.StatusAccepted, ledger.StatusSending),
-		"?status=queued":           fmt.Sprintf("%v [%v]  50", ledger.AccountID(0), ledger.StatusQueued),
-		"?status=pending_approval": fmt.Sprintf("%v [%v]  50", ledger.AccountID(0), ledger.StatusPending),
-		"?status=sending":          fmt.Sprintf("%v [%v]  50", ledger.AccountID(0), ledger.StatusSending),
-		"?status=settled":          fmt.Sprintf("%v ended %v  50", ledger.AccountID(0), ledger.StatusSettled),
-		"?status=rejected":         fmt.Sprintf("%v ended %v  50", ledger.AccountID(0), ledger.StatusRejected),
-		fmt.Sprintf("?status=failed&cursor=%x", ledger.ItemKey(7, 2)): fmt.Sprintf("%v ended %v %x 50", ledger.AccountID(0), ledger.StatusFailed, ledger.ItemKey(7, 2)),
-		fmt.Sprintf("?cursor=%x", place):                              fmt.Sprintf("%v [] %x 50", ledger.AccountID(0), place),
+		"?status=accepted&limit=3": fmt.Sprintf("%v [%v %v]  3", pix.AccountID(0), pix.StatusAccepted, pix.StatusSending),
+		"?status=queued":           fmt.Sprintf("%v [%v]  50", pix.AccountID(0), pix.StatusQueued),
+		"?status=pending_approval": fmt.Sprintf("%v [%v]  50", pix.AccountID(0), pix.StatusPending),
+		"?status=sending":          fmt.Sprintf("%v [%v]  50", pix.AccountID(0), pix.StatusSending),
+		"?status=settled":          fmt.Sprintf("%v ended %v  50", pix.AccountID(0), pix.StatusSettled),
+		"?status=rejected":         fmt.Sprintf("%v ended %v  50", pix.AccountID(0), pix.StatusRejected),
+		fmt.Sprintf("?status=failed&cursor=%x", layout.ItemKey(7, 2)): fmt.Sprintf("%v ended %v %x 50", pix.AccountID(0), pix.StatusFailed, layout.ItemKey(7, 2)),
+		fmt.Sprintf("?cursor=%x", place):                              fmt.Sprintf("%v [] %x 50", pix.AccountID(0), place),
 	} {
 		body := f.expect("GET", "/admin/payouts"+query, "", 200, `{"data":[{"account_id":"`+id+`","state":"accepted","id":"…`)
 		if p.asked != want || !strings.HasSuffix(body, `"next_cursor":"`+hex.EncodeToString(place)+`"}`) || !json.Valid([]byte(body)) {
@@ -58,7 +60,7 @@ func TestPayoutsInFlight(t *testing.T) {
 	f.expect("GET", "/admin/payouts", "", 200, `{"data":[],"next_cursor":null}`)
 	f.expect("GET", "/admin/payouts?account_id=acc_x", "", 404, `{"error":{"status":404,"message":"no account \"acc_x\""}}`)
 	for query, field := range map[string]string{
-		fmt.Sprintf("?status=settled&cursor=%x", place): "cursor", fmt.Sprintf("?cursor=%x", ledger.ItemKey(7, 2)): "cursor",
+		fmt.Sprintf("?status=settled&cursor=%x", place): "cursor", fmt.Sprintf("?cursor=%x", layout.ItemKey(7, 2)): "cursor",
 		"?status=held": "status", "?status=x": "status", "?limit=x": "limit", "?cursor=zz": "cursor", "?cursor=00": "cursor",
 	} {
 		f.expect("GET", "/admin/payouts"+query, "", 400, `{"error":{"status":400,"message":"`+field+` must be…`)

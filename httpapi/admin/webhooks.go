@@ -7,15 +7,17 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi/control"
 )
 
 // Webhooks puts deliveries of webhooks back in line. Errors: ledger.ErrNoDelivery,
 // ledger.ErrSubscriptionEnded.
 type Webhooks interface {
-	Retry(t ledger.Target, e ledger.Event) error
-	RetryAll(t ledger.Target) (n int, err error)
+	Retry(t layout.Target, e ledger.Event) error
+	RetryAll(t layout.Target) (n int, err error)
 }
 
 // webhookRow is a subscription, as operators see it.
@@ -42,7 +44,7 @@ func (s *service) listWebhooks(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	after, err := readCursor(ctx, func(k []byte) bool { _, _, err := ledger.DecodeSubscriptionKey(k); return err == nil })
+	after, err := readCursor(ctx, func(k []byte) bool { _, _, err := layout.DecodeSubscriptionKey(k); return err == nil })
 	if err != nil {
 		return 0, nil, err
 	}
@@ -67,17 +69,17 @@ func (s *service) webhookRow(k *ledger.Subscription) (w webhookRow, err error) {
 	for _, kind := range k.Events.Kinds() {
 		w.Events = append(w.Events, kind.String())
 	}
-	w.Pending, w.Dead, err = s.History.Backlog(ledger.Target{Account: k.ID.Account(), Number: k.ID.Number()})
+	w.Pending, w.Dead, err = s.History.Backlog(layout.Target{Account: k.ID.Account(), Number: k.ID.Number()})
 	return w, err
 }
 
 // webhookAsked returns the subscription with an id; a Problem where there is none.
 func (s *service) webhookAsked(name string) (*ledger.Subscription, error) {
-	id, ok := ledger.ParseSubscriptionID(name)
+	id, ok := pix.ParseSubscriptionID(name)
 	if !ok {
 		return nil, control.Missing("no webhook %q", name)
 	}
-	k, err := s.History.Subscription(ledger.Target{Account: id.Account(), Number: id.Number()})
+	k, err := s.History.Subscription(layout.Target{Account: id.Account(), Number: id.Number()})
 	if err == nil && (k == nil || k.ID != id) {
 		err = control.Missing("no webhook %q", name)
 	}
@@ -108,12 +110,12 @@ type deliveryRow struct {
 	Attempts  []attemptRow `json:"attempts"`
 }
 
-func deliveryOf(d *ledger.DeliveryItem, webhook ledger.SubscriptionID) deliveryRow {
+func deliveryOf(d *ledger.DeliveryItem, webhook pix.SubscriptionID) deliveryRow {
 	row := deliveryRow{
-		ID: ledger.DeliveryID{Target: d.Target, Sequence: d.Event.Sequence}.String(), Account: d.Target.Account.String(),
+		ID: layout.DeliveryID{Target: d.Target, Sequence: d.Event.Sequence}.String(), Account: d.Target.Account.String(),
 		Webhook: webhook.String(), Event: d.Event.ID.String(), Type: d.Event.Kind.String(), Sequence: d.Event.Sequence,
 		Status: d.State.String(), Reason: orNull(d.Status.Why), CreatedAt: d.Status.CreatedAt.String(), Attempts: []attemptRow{},
-		Held: d.Status.Due == ledger.Held,
+		Held: d.Status.Due == layout.Held,
 	}
 	if at := d.Status.NextAttempt(); at != 0 {
 		next := at.String()
@@ -151,14 +153,14 @@ func (s *service) listDeliveries(ctx *fasthttp.RequestCtx) (int, any, error) {
 		}
 		account, number = k.ID.Account(), k.ID.Number()
 	}
-	var state ledger.DeliveryState
+	var state layout.DeliveryState
 	if name := string(q.Peek("status")); name != "" {
 		var known bool
-		if state, known = ledger.ParseDeliveryState(name); !known {
+		if state, known = layout.ParseDeliveryState(name); !known {
 			return 0, nil, control.Bad("status must be pending, delivered or dead")
 		}
 	}
-	after, err := readCursor(ctx, func(k []byte) bool { _, is := ledger.TargetOf(k); return is })
+	after, err := readCursor(ctx, func(k []byte) bool { _, is := layout.TargetOf(k); return is })
 	if err != nil {
 		return 0, nil, err
 	}
@@ -167,7 +169,7 @@ func (s *service) listDeliveries(ctx *fasthttp.RequestCtx) (int, any, error) {
 		return 0, nil, err
 	}
 	l := control.List{Data: make([]any, len(all)), Next: orNull(hex.EncodeToString(next))}
-	ids := map[ledger.Target]ledger.SubscriptionID{}
+	ids := map[layout.Target]pix.SubscriptionID{}
 	for i := range all {
 		if l.Data[i], err = s.deliveryRow(&all[i], ids); err != nil {
 			return 0, nil, err
@@ -177,7 +179,7 @@ func (s *service) listDeliveries(ctx *fasthttp.RequestCtx) (int, any, error) {
 }
 
 // deliveryRow returns a delivery with the id of its subscription, which it keeps in ids.
-func (s *service) deliveryRow(d *ledger.DeliveryItem, ids map[ledger.Target]ledger.SubscriptionID) (deliveryRow, error) {
+func (s *service) deliveryRow(d *ledger.DeliveryItem, ids map[layout.Target]pix.SubscriptionID) (deliveryRow, error) {
 	id, known := ids[d.Target]
 	if !known {
 		k, err := s.History.Subscription(d.Target)
@@ -196,7 +198,7 @@ func (s *service) deliveryRow(d *ledger.DeliveryItem, ids map[ledger.Target]ledg
 func (s *service) delivery(ctx *fasthttp.RequestCtx) (*ledger.DeliveryItem, error) {
 	name, _ := ctx.UserValue("id").(string)
 	text, _ := url.PathUnescape(name)
-	id, ok := ledger.ParseDeliveryID(text)
+	id, ok := layout.ParseDeliveryID(text)
 	if !ok {
 		return nil, control.Missing("no delivery %q", name)
 	}
@@ -213,7 +215,7 @@ func (s *service) showDelivery(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	row, err := s.deliveryRow(d, map[ledger.Target]ledger.SubscriptionID{})
+	row, err := s.deliveryRow(d, map[layout.Target]pix.SubscriptionID{})
 	return fasthttp.StatusOK, row, err
 }
 
@@ -239,7 +241,7 @@ func (s *service) retryWebhook(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	n, err := s.Webhooks.RetryAll(ledger.Target{Account: k.ID.Account(), Number: k.ID.Number()})
+	n, err := s.Webhooks.RetryAll(layout.Target{Account: k.ID.Account(), Number: k.ID.Number()})
 	if err := retried(err); err != nil {
 		return 0, nil, err
 	}
@@ -252,10 +254,10 @@ func (s *service) retryWebhook(ctx *fasthttp.RequestCtx) (int, any, error) {
 // retried makes a Problem of an error that is the operator's.
 func retried(err error) error {
 	switch {
-	case errors.Is(err, ledger.ErrNoDelivery):
+	case errors.Is(err, layout.ErrNoDelivery):
 		return control.Missing("the delivery is gone")
-	case errors.Is(err, ledger.ErrSubscriptionEnded):
-		return control.Refuse(fasthttp.StatusConflict, "%v", ledger.ErrSubscriptionEnded)
+	case errors.Is(err, layout.ErrSubscriptionEnded):
+		return control.Refuse(fasthttp.StatusConflict, "%v", layout.ErrSubscriptionEnded)
 	}
 	return err
 }

@@ -6,36 +6,38 @@ import (
 	"strings"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // fakeWebhooks gives the error that a test sets, and keeps what it was asked.
 type fakeWebhooks struct {
 	err   error
-	asked []ledger.DeliveryID
+	asked []layout.DeliveryID
 }
 
-func (w *fakeWebhooks) Retry(t ledger.Target, e ledger.Event) error {
-	w.asked = append(w.asked, ledger.DeliveryID{Target: t, Sequence: e.Sequence})
+func (w *fakeWebhooks) Retry(t layout.Target, e ledger.Event) error {
+	w.asked = append(w.asked, layout.DeliveryID{Target: t, Sequence: e.Sequence})
 	return w.err
 }
 
-func (w *fakeWebhooks) RetryAll(t ledger.Target) (int, error) {
-	w.asked = append(w.asked, ledger.DeliveryID{Target: t})
+func (w *fakeWebhooks) RetryAll(t layout.Target) (int, error) {
+	w.asked = append(w.asked, layout.DeliveryID{Target: t})
 	return 7, w.err
 }
 
 // hooked makes an account with a webhook, and causes two events for it.
 func (f *fixture) hooked(n int) *ledger.Subscription {
 	f.t.Helper()
-	a, _ := ledger.ParseAccountID(f.account())
+	a, _ := pix.ParseAccountID(f.account())
 	f.now++
-	got, err := f.options.Engine.Do(a, ledger.Subscribe{URL: "https://a.example/x", Events: ledger.EventMask(0).With(ledger.EventReceived).With(ledger.EventCompleted), Secret: make([]byte, 32)})
+	got, err := f.options.Engine.Do(a, ledger.Subscribe{URL: "https://a.example/x", Events: pix.EventMask(0).With(pix.EventReceived).With(pix.EventCompleted), Secret: make([]byte, 32)})
 	if err != nil || got.Subscription == nil {
 		f.t.Fatalf("%+v %v", got, err)
 	}
 	f.now++
-	c := ledger.ReceivePayment{EndToEnd: ledger.EndToEnd("60701190", f.now, "0000000000"+string(rune('0'+n))), Amount: 1000, Key: "k"}
+	c := ledger.ReceivePayment{EndToEnd: pix.EndToEnd("60701190", f.now, "0000000000"+string(rune('0'+n))), Amount: 1000, Key: "k"}
 	if got, err := f.options.Engine.Do(a, c); err != nil || got.Refusal != nil {
 		f.t.Fatalf("%+v %v", got, err)
 	}
@@ -56,7 +58,7 @@ func TestWebhooks(t *testing.T) {
 	row := `{"id":"` + two.ID.String() + `","account_id":"` + of(two) + `","url":"https://a.example/x","events":["pix.received","pix.completed"],"active":true,"removed":false,"created_at":"` +
 		two.CreatedAt.String() + `","pending":2,"dead":0}`
 	f.expect("GET", hooks+"?account_id="+of(two), "", 200, `{"data":[`+row+`],"next_cursor":null}`)
-	first := ledger.DeliveryID{Target: ledger.Target{Account: two.ID.Account(), Number: 1}, Sequence: 1}
+	first := layout.DeliveryID{Target: layout.Target{Account: two.ID.Account(), Number: 1}, Sequence: 1}
 	shown := f.expect("GET", deliveries+"/"+first.String(), "", 200, `{"id":"`+first.String()+`","account_id":"`+of(two)+`","webhook_id":"`+two.ID.String()+`","event_id":"evt_…`)
 	if !strings.Contains(shown, `"type":"pix.received","sequence":1,"status":"pending","reason":null,"created_at":"`) || !strings.HasSuffix(shown, `"attempts":[]}`) {
 		t.Error(shown)
@@ -66,7 +68,7 @@ func TestWebhooks(t *testing.T) {
 	if len(w.asked) != 2 || w.asked[0] != first || w.asked[1].Target != first.Target {
 		t.Errorf("%+v", w.asked)
 	}
-	for err, status := range map[error]int{ledger.ErrNoDelivery: 404, ledger.ErrSubscriptionEnded: 409, errors.New("no disk"): 500} {
+	for err, status := range map[error]int{layout.ErrNoDelivery: 404, layout.ErrSubscriptionEnded: 409, errors.New("no disk"): 500} {
 		w.err = err
 		for _, path := range []string{deliveries + "/" + first.String(), hooks + "/" + two.ID.String()} {
 			f.expect("POST", path+"/retry", "", status, `{"error":{…`)
@@ -80,8 +82,8 @@ func (f *fixture) badWebhooks(one, two *ledger.Subscription) {
 	const hooks, deliveries = "/admin/webhooks", "/admin/webhook-deliveries"
 	other := one.ID
 	other[15] ^= 1
-	gone := ledger.DeliveryID{Target: ledger.Target{Account: two.ID.Account(), Number: 1}, Sequence: 99}
-	for _, id := range []string{"x", other.String(), ledger.NewSubscriptionID(77, 1, [4]byte{}).String()} {
+	gone := layout.DeliveryID{Target: layout.Target{Account: two.ID.Account(), Number: 1}, Sequence: 99}
+	for _, id := range []string{"x", other.String(), pix.NewSubscriptionID(77, 1, [4]byte{}).String()} {
 		f.expect("GET", deliveries+"?webhook_id="+id, "", 404, problem(404, `no webhook \"`+id+`\"`))
 		f.expect("POST", hooks+"/"+id+"/retry", "", 404, problem(404, `no webhook \"`+id+`\"`))
 	}
@@ -99,13 +101,13 @@ func (f *fixture) badWebhooks(one, two *ledger.Subscription) {
 	}
 	f.expect("GET", deliveries+"?status=open", "", 400, problem(400, "status must be pending, delivered or dead"))
 	for _, of := range []string{"", "&account_id=" + two.ID.Account().String()} { // a cursor of another account's list leads to nothing outside this one
-		for _, k := range [][]byte{ledger.PendingKey(ledger.Target{Account: 1, Number: 1}, 0, 0), ledger.PendingKey(ledger.Target{Account: 1 << 62, Number: 1}, 0, 0)} {
+		for _, k := range [][]byte{layout.PendingKey(layout.Target{Account: 1, Number: 1}, 0, 0), layout.PendingKey(layout.Target{Account: 1 << 62, Number: 1}, 0, 0)} {
 			got := f.expect("GET", deliveries+"?cursor="+hex.EncodeToString(k)+of, "", 200, `{"data":[…`)
 			if of != "" && strings.Contains(got, one.ID.String()) {
 				f.t.Error(got)
 			}
 		}
-		got := f.expect("GET", hooks+"?cursor="+hex.EncodeToString(ledger.SubscriptionKey(1, 1))+of, "", 200, `{"data":[…`)
+		got := f.expect("GET", hooks+"?cursor="+hex.EncodeToString(layout.SubscriptionKey(1, 1))+of, "", 200, `{"data":[…`)
 		if of != "" && strings.Contains(got, one.ID.String()) {
 			f.t.Error(got)
 		}

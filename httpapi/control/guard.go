@@ -8,7 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi"
 )
 
@@ -20,7 +20,7 @@ const wrongTokens = 5
 // whether or not its path exists ("/admin" stands for /admin itself and all paths below
 // it). A missing token counts as a wrong token. The right token always passes, however many
 // wrong tokens came from its address.
-func Guard(token string, now func() ledger.Millis, next fasthttp.RequestHandler, prefixes ...string) fasthttp.RequestHandler {
+func Guard(token string, now func() pix.Millis, next fasthttp.RequestHandler, prefixes ...string) fasthttp.RequestHandler {
 	want, wrong := sha256.Sum256([]byte(token)), httpapi.NewLimiter(wrongTokens)
 	return func(ctx *fasthttp.RequestCtx) {
 		if below(string(ctx.URI().PathOriginal()), prefixes) && !bears(ctx, want) {
@@ -33,7 +33,7 @@ func Guard(token string, now func() ledger.Millis, next fasthttp.RequestHandler,
 
 // refuseToken counts a wrong token against the address at the connection's other end, an IPv6
 // address by its /64, and answers 401, or 429 beyond wrongTokens in a minute.
-func refuseToken(ctx *fasthttp.RequestCtx, wrong *httpapi.Limiter, now ledger.Millis) {
+func refuseToken(ctx *fasthttp.RequestCtx, wrong *httpapi.Limiter, now pix.Millis) {
 	if from, ok := httpapi.PeerOf(ctx); ok {
 		if _, ok = wrong.Take(httpapi.Network(from), now); !ok {
 			ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "60")

@@ -7,24 +7,24 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 const (
 	guardToken = "the right operators' token"
-	guardNow   = ledger.Millis(1_790_000_000_000) // 20 s into a minute
+	guardNow   = pix.Millis(1_790_000_000_000) // 20 s into a minute
 )
 
 // guarded is a handler behind a guard, with a clock that the test sets.
 type guarded struct {
 	t      testing.TB
-	at     ledger.Millis
+	at     pix.Millis
 	handle fasthttp.RequestHandler
 }
 
 func newGuarded(t testing.TB) *guarded {
 	g := &guarded{t: t, at: guardNow}
-	g.handle = Guard(guardToken, func() ledger.Millis { return g.at }, func(ctx *fasthttp.RequestCtx) {
+	g.handle = Guard(guardToken, func() pix.Millis { return g.at }, func(ctx *fasthttp.RequestCtx) {
 		ctx.SetStatusCode(fasthttp.StatusNoContent)
 	}, "/admin", "/sim", "/metrics")
 	return g

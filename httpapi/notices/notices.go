@@ -11,7 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/fair"
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/httpapi/control"
@@ -22,15 +22,15 @@ import (
 type Options struct {
 	Guard *provider.Guard
 	Feed  scheme.Feed
-	Whose func(scheme.Notice) ledger.AccountID // the account that a notice is about, as far as memory tells, or 0; nil: the one that it names
-	Wait  time.Duration                        // the longest wait for a notice's effect to be durable; 0: 10 s
-	Open  *Open                                // counts the notices that are being worked on; nil: they are counted by themselves
+	Whose func(scheme.Notice) pix.AccountID // the account that a notice is about, as far as memory tells, or 0; nil: the one that it names
+	Wait  time.Duration                     // the longest wait for a notice's effect to be durable; 0: 10 s
+	Open  *Open                             // counts the notices that are being worked on; nil: they are counted by themselves
 	Log   *slog.Logger
 }
 
 // Open counts the notices that were passed to Feed and have no outcome yet, by the account that
 // they are about.
-type Open = fair.Pool[ledger.AccountID]
+type Open = fair.Pool[pix.AccountID]
 
 // The largest numbers of such notices: of all, and of those about one account, or about one that
 // is not known yet.
@@ -42,7 +42,7 @@ const (
 
 // NewOpen returns an Open in which nothing is counted.
 func NewOpen() *Open {
-	return fair.New[ledger.AccountID](fair.Bounds{Places: openAtOnce, Share: openShare})
+	return fair.New[pix.AccountID](fair.Bounds{Places: openAtOnce, Share: openShare})
 }
 
 type service struct {

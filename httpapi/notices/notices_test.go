@@ -10,13 +10,13 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 )
 
 const (
-	noon    = ledger.Millis(1_793_275_200_000)
+	noon    = pix.Millis(1_793_275_200_000)
 	settled = `{"kind":"payment_settled","transaction_id":"01a1fe44-4219-700c-8000-000000000000","end_to_end_id":"E1"}`
 )
 
@@ -37,7 +37,7 @@ func newHarness(t testing.TB) *harness {
 	}
 	w := &harness{t: t, secret: secret, feed: func(_ scheme.Notice, done func(error)) { done(nil) }}
 	w.serve = New(Options{
-		Guard: provider.NewGuard(secret, provider.ToEngine, func() ledger.Millis { return noon }, nil),
+		Guard: provider.NewGuard(secret, provider.ToEngine, func() pix.Millis { return noon }, nil),
 		Feed:  func(n scheme.Notice, done func(error)) { w.taken++; w.feed(n, done) },
 		Wait:  20 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 	})
@@ -153,9 +153,9 @@ func TestTakesRefunds(t *testing.T) {
 	var got scheme.Notice
 	w.feed = func(n scheme.Notice, done func(error)) { got = n; done(nil) }
 	const ids = `"transaction_id":"01a1fe44-4219-700c-8000-000000000000","end_to_end_id":"D9999900420261029120100000000003"`
-	tx, _ := ledger.ParseTxID("01a1fe44-4219-700c-8000-000000000000")
+	tx, _ := pix.ParseTxID("01a1fe44-4219-700c-8000-000000000000")
 	want := scheme.Notice{Kind: scheme.RefundSettled, Tx: tx, EndToEnd: "D9999900420261029120100000000003", Account: 7}
-	w.expect("a", `{"kind":"return_settled",`+ids+`,"account_id":"`+ledger.AccountID(7).String()+`"}`, 200, "{}")
+	w.expect("a", `{"kind":"return_settled",`+ids+`,"account_id":"`+pix.AccountID(7).String()+`"}`, 200, "{}")
 	if got != want {
 		t.Errorf("%+v", got)
 	}
@@ -276,13 +276,13 @@ func TestPanics(t *testing.T) {
 // nobody else's way.
 func TestManyAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
-		of    []ledger.AccountID // whose notices are open, openShare of each
+		of    []pix.AccountID // whose notices are open, openShare of each
 		taken bool
 	}{
-		"its own":         {[]ledger.AccountID{0}, false},
-		"another's":       {[]ledger.AccountID{7}, true},
-		"three others'":   {[]ledger.AccountID{7, 8, 9}, true},
-		"of all together": {[]ledger.AccountID{6, 7, 8, 9}, false},
+		"its own":         {[]pix.AccountID{0}, false},
+		"another's":       {[]pix.AccountID{7}, true},
+		"three others'":   {[]pix.AccountID{7, 8, 9}, true},
+		"of all together": {[]pix.AccountID{6, 7, 8, 9}, false},
 	} {
 		taken := 0
 		s := &service{Options: Options{
@@ -312,7 +312,7 @@ func TestCountedByWhose(t *testing.T) {
 	var late func(error)
 	s := &service{Options: Options{
 		Wait: time.Millisecond, Open: NewOpen(), Log: slog.New(slog.DiscardHandler),
-		Feed: func(_ scheme.Notice, done func(error)) { late = done }, Whose: func(scheme.Notice) ledger.AccountID { return 7 },
+		Feed: func(_ scheme.Notice, done func(error)) { late = done }, Whose: func(scheme.Notice) pix.AccountID { return 7 },
 	}}
 	for range openShare - 1 {
 		if err := s.Open.Take(t.Context(), 7); err != nil {

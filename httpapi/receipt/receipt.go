@@ -3,15 +3,15 @@
 package receipt
 
 import (
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // Facts are what a receipt says. A fact that is not known is empty, and its line is left out.
 // Text of any kind and length is accepted: what the fonts cannot show is replaced by a mark,
 // and what has no room on the page is cut, which an ellipsis shows.
 type Facts struct {
-	Kind             ledger.TxKind
-	Amount, Fee, Net ledger.Amount // base units; Net is the amount with the fee
+	Kind             pix.TxKind
+	Amount, Fee, Net pix.Amount // base units; Net is the amount with the fee
 	Payer, Recipient Party
 	Issuer           Institution // whose receipt this is
 
@@ -22,8 +22,8 @@ type Facts struct {
 	Description           string
 	ReasonCode            string // of a return
 
-	CompletedAt ledger.Millis
-	PaidAt      ledger.Millis // when the scheme took the payment, if that was much earlier; 0: it was not
+	CompletedAt pix.Millis
+	PaidAt      pix.Millis // when the scheme took the payment, if that was much earlier; 0: it was not
 }
 
 // Party is the payer or the recipient.
@@ -96,7 +96,7 @@ func (f *Facts) about(net string) (rows []row) {
 	if f.PaidAt != 0 {
 		rows = with(rows, "Pago em (Brasília)", brasilia(f.PaidAt))
 	}
-	if f.Kind == ledger.TxReturn {
+	if f.Kind == pix.TxReturn {
 		rows = with(rows, "Motivo", reason(f.ReasonCode)) // its description says the same in English
 	} else {
 		rows = with(rows, "Descrição", f.Description)

@@ -7,12 +7,12 @@ import (
 	"sync"
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
-const at = ledger.Millis(1_790_000_000_000) // 2026-09-21T14:13:20Z
+const at = pix.Millis(1_790_000_000_000) // 2026-09-21T14:13:20Z
 
-func facts(kind ledger.TxKind) Facts {
+func facts(kind pix.TxKind) Facts {
 	return Facts{
 		Kind: kind, Amount: 12_345_600, Fee: 5_000, Net: 12_350_600,
 		Payer: Party{
@@ -26,7 +26,7 @@ func facts(kind ledger.TxKind) Facts {
 	}
 }
 
-func back(kind ledger.TxKind) Facts {
+func back(kind pix.TxKind) Facts {
 	f := facts(kind)
 	f.Fee, f.Net, f.Recipient.Key, f.ReasonCode = 0, f.Amount, "", "MD06"
 	f.OriginalTransactionID, f.OriginalEndToEnd = "PIXINAGQ7RZY2GJF6ZO4L3XB3", "E6070119020260921132000000000001"
@@ -57,20 +57,20 @@ const (
 // TestPDF checks all that a receipt of each kind says.
 func TestPDF(t *testing.T) {
 	const amount = "Dados da transação\nValor\nR$ 1.234,56\n"
-	unknown := facts(ledger.TxTED)
+	unknown := facts(pix.TxTED)
 	unknown.Payer, unknown.EndToEnd, unknown.Description, unknown.Recipient.Key, unknown.Fee = Party{}, "", "", "", 0
 	internal := unknown
-	internal.Kind, internal.Payer, internal.PaidAt = ledger.TxInternal, Party{Name: "Ana", Institution: Institution{Name: "Banco"}}, at-86_400_000
-	pix := "Comprovante de transferência Pix"
+	internal.Kind, internal.Payer, internal.PaidAt = pix.TxInternal, Party{Name: "Ana", Institution: Institution{Name: "Banco"}}, at-86_400_000
+	title := "Comprovante de transferência Pix"
 	for name, v := range map[string]struct {
 		facts       Facts
 		title, want string
 	}{
-		"payout":  {facts(ledger.TxPayout), pix, "Quem pagou\n" + payer + "Quem recebeu\n" + payee + "Chave Pix\nze@example.com\n" + amount + fee + "Total debitado\nR$ 1.235,06\n" + dates + text + ids},
-		"charge":  {facts(ledger.TxCharge), pix, "Quem pagou\n" + payer + "Quem recebeu\n" + payee + "Chave Pix\nze@example.com\n" + amount + fee + "Valor creditado\nR$ 1.235,06\n" + dates + text + ids},
-		"receipt": {facts(ledger.TxReceipt), pix, "Quem pagou\n" + payer + "Quem recebeu\n" + payee + "Chave Pix\nze@example.com\n" + amount + fee + "Valor creditado\nR$ 1.235,06\n" + dates + text + ids},
-		"refund":  {back(ledger.TxRefund), "Comprovante de devolução Pix", "Quem devolveu\n" + payer + "Quem recebeu\n" + payee + amount + dates + text + ids + first},
-		"return":  {back(ledger.TxReturn), "Comprovante de devolução Pix", "Quem devolveu\n" + payer + "Quem recebeu\n" + payee + amount + dates + "Motivo\nDevolução por acordo entre as partes (MD06)\n" + ids + first},
+		"payout":  {facts(pix.TxPayout), title, "Quem pagou\n" + payer + "Quem recebeu\n" + payee + "Chave Pix\nze@example.com\n" + amount + fee + "Total debitado\nR$ 1.235,06\n" + dates + text + ids},
+		"charge":  {facts(pix.TxCharge), title, "Quem pagou\n" + payer + "Quem recebeu\n" + payee + "Chave Pix\nze@example.com\n" + amount + fee + "Valor creditado\nR$ 1.235,06\n" + dates + text + ids},
+		"receipt": {facts(pix.TxReceipt), title, "Quem pagou\n" + payer + "Quem recebeu\n" + payee + "Chave Pix\nze@example.com\n" + amount + fee + "Valor creditado\nR$ 1.235,06\n" + dates + text + ids},
+		"refund":  {back(pix.TxRefund), "Comprovante de devolução Pix", "Quem devolveu\n" + payer + "Quem recebeu\n" + payee + amount + dates + text + ids + first},
+		"return":  {back(pix.TxReturn), "Comprovante de devolução Pix", "Quem devolveu\n" + payer + "Quem recebeu\n" + payee + amount + dates + "Motivo\nDevolução por acordo entre as partes (MD06)\n" + ids + first},
 		"TED":     {unknown, "Comprovante de TED", "Origem\nNome\nNão informado\nDestino\n" + payee + amount + dates + "ID da transação\nPIXOUTAGQ7RZY2LJF6Z4WSG3PR\n"},
 		"internal": {
 			internal, "Comprovante de crédito interno", "Origem\nNome\nAna\nInstituição\nBanco\nDestino\n" + payee + amount + dates +
@@ -90,19 +90,19 @@ func TestPDF(t *testing.T) {
 // TestSameBytes checks that the same facts give the same bytes, also in several goroutines at
 // once, and other facts other bytes.
 func TestSameBytes(t *testing.T) {
-	first := drawn(t, facts(ledger.TxPayout))
+	first := drawn(t, facts(pix.TxPayout))
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
 			for range 5 {
-				if again := drawn(t, facts(ledger.TxPayout)); !bytes.Equal(again, first) {
+				if again := drawn(t, facts(pix.TxPayout)); !bytes.Equal(again, first) {
 					t.Error("the same receipt is other bytes")
 				}
 			}
 		})
 	}
 	all.Wait()
-	other := facts(ledger.TxPayout)
+	other := facts(pix.TxPayout)
 	other.CompletedAt++
 	if later := drawn(t, other); !bytes.Equal(later, first) { // the page shows seconds
 		t.Error("one millisecond later: other bytes")
@@ -122,7 +122,7 @@ func TestFontsStay(t *testing.T) {
 		return all
 	}
 	before := sums()
-	f := facts(ledger.TxPayout)
+	f := facts(pix.TxPayout)
 	f.Payer.Name, f.Recipient.Name = "Zé 王小明 김철수", "Ωμέγα Щ a\u0323\u0302"
 	var all sync.WaitGroup
 	for range 2 {
@@ -137,7 +137,7 @@ func TestFontsStay(t *testing.T) {
 // longest are facts of which each text has its greatest length, in a wide letter and without
 // spaces.
 func longest() Facts {
-	f := back(ledger.TxRefund)
+	f := back(pix.TxRefund)
 	f.Fee, f.PaidAt, f.Description = 1, at, strings.Repeat("Ŵ", 140)
 	f.Payer.Name, f.Recipient.Name = strings.Repeat("W", 140), strings.Repeat("Щ", 140)
 	f.Payer.Document, f.Recipient.Document = strings.Repeat("*", 140), strings.Repeat("*", 140)
@@ -213,7 +213,7 @@ func FuzzPDF(f *testing.F) {
 		f.Add(s, s)
 	}
 	f.Fuzz(func(t *testing.T, name, description string) {
-		r := back(ledger.TxRefund)
+		r := back(pix.TxRefund)
 		r.Payer.Name, r.Recipient.Institution.Name, r.Issuer.Name, r.TransactionID = name, name, name, name
 		r.Description, r.Recipient.Key, r.EndToEnd = description, description, description
 		said := lined(read(t, drawn(t, r)))
@@ -225,7 +225,7 @@ func FuzzPDF(f *testing.F) {
 
 func BenchmarkPDF(b *testing.B) {
 	b.ReportAllocs()
-	f := facts(ledger.TxPayout)
+	f := facts(pix.TxPayout)
 	for b.Loop() {
 		drawn(b, f)
 	}
@@ -234,7 +234,7 @@ func BenchmarkPDF(b *testing.B) {
 // TestOtherScripts checks that names in scripts that the common fonts lack are printed whole,
 // in their order, within the margins, and only then with the large fonts.
 func TestOtherScripts(t *testing.T) {
-	f := facts(ledger.TxPayout)
+	f := facts(pix.TxPayout)
 	f.Recipient.Name = "王小明 (Wang) 김철수 たなか"
 	f.Description = strings.Repeat("漢字", 70)
 	file := drawn(t, f)
@@ -250,7 +250,7 @@ func TestOtherScripts(t *testing.T) {
 	if !bytes.Equal(file, drawn(t, f)) {
 		t.Error("two receipts of the same facts differ")
 	}
-	if len(drawn(t, facts(ledger.TxPayout))) > 60<<10 || bytes.Contains(drawn(t, facts(ledger.TxPayout)), []byte(others)) {
+	if len(drawn(t, facts(pix.TxPayout))) > 60<<10 || bytes.Contains(drawn(t, facts(pix.TxPayout)), []byte(others)) {
 		t.Error("a receipt in Latin letters has the other fonts")
 	}
 }

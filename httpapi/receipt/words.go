@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // wording is what a receipt calls its parts.
@@ -15,14 +15,14 @@ type wording struct{ title, payer, recipient, net string }
 var (
 	sent     = wording{"Comprovante de transferência Pix", "Quem pagou", "Quem recebeu", "Total debitado"}
 	received = wording{"Comprovante de transferência Pix", "Quem pagou", "Quem recebeu", "Valor creditado"}
-	wordings = map[ledger.TxKind]wording{
-		ledger.TxCharge:   received,
-		ledger.TxReceipt:  received,
-		ledger.TxPayout:   sent,
-		ledger.TxRefund:   {"Comprovante de devolução Pix", "Quem devolveu", "Quem recebeu", "Total debitado"},
-		ledger.TxReturn:   {"Comprovante de devolução Pix", "Quem devolveu", "Quem recebeu", "Valor creditado"},
-		ledger.TxTED:      {"Comprovante de TED", "Origem", "Destino", "Valor creditado"},
-		ledger.TxInternal: {"Comprovante de crédito interno", "Origem", "Destino", "Valor creditado"},
+	wordings = map[pix.TxKind]wording{
+		pix.TxCharge:   received,
+		pix.TxReceipt:  received,
+		pix.TxPayout:   sent,
+		pix.TxRefund:   {"Comprovante de devolução Pix", "Quem devolveu", "Quem recebeu", "Total debitado"},
+		pix.TxReturn:   {"Comprovante de devolução Pix", "Quem devolveu", "Quem recebeu", "Valor creditado"},
+		pix.TxTED:      {"Comprovante de TED", "Origem", "Destino", "Valor creditado"},
+		pix.TxInternal: {"Comprovante de crédito interno", "Origem", "Destino", "Valor creditado"},
 	}
 )
 
@@ -41,11 +41,11 @@ func reason(code string) string {
 	return code
 }
 
-const unitsPerReal = 100 * ledger.UnitsPerCentavo
+const unitsPerReal = 100 * pix.UnitsPerCentavo
 
 // reais writes an amount of base units as R$ 1.234,56. An amount that is not whole centavos
 // gets four decimals.
-func reais(a ledger.Amount) string {
+func reais(a pix.Amount) string {
 	sign, n := "", uint64(a) //nolint:gosec // a negative amount is turned into its opposite, which fits
 	if a < 0 {
 		sign, n = "-", -n
@@ -54,8 +54,8 @@ func reais(a ledger.Amount) string {
 	for i := len(whole) - 3; i > 0; i -= 3 {
 		whole = whole[:i] + "." + whole[i:]
 	}
-	if rest%ledger.UnitsPerCentavo == 0 {
-		return fmt.Sprintf("%sR$ %s,%02d", sign, whole, rest/ledger.UnitsPerCentavo)
+	if rest%pix.UnitsPerCentavo == 0 {
+		return fmt.Sprintf("%sR$ %s,%02d", sign, whole, rest/pix.UnitsPerCentavo)
 	}
 	return fmt.Sprintf("%sR$ %s,%04d", sign, whole, rest)
 }
@@ -76,8 +76,8 @@ var saoPaulo = func() *time.Location {
 
 const dateForm = "02/01/2006 15:04:05"
 
-func brasilia(at ledger.Millis) string {
+func brasilia(at pix.Millis) string {
 	return time.UnixMilli(int64(at)).In(saoPaulo).Format(dateForm)
 }
 
-func utc(at ledger.Millis) string { return time.UnixMilli(int64(at)).UTC().Format(dateForm) }
+func utc(at pix.Millis) string { return time.UnixMilli(int64(at)).UTC().Format(dateForm) }

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
-func saoPauloTime(at ledger.Millis) time.Time { return time.UnixMilli(int64(at)).In(saoPaulo) }
+func saoPauloTime(at pix.Millis) time.Time { return time.UnixMilli(int64(at)).In(saoPaulo) }
 
 func TestReais(t *testing.T) {
-	for a, want := range map[ledger.Amount]string{
+	for a, want := range map[pix.Amount]string{
 		0:                 "R$ 0,00",
 		1:                 "R$ 0,0001",
 		99:                "R$ 0,0099",
@@ -23,7 +23,7 @@ func TestReais(t *testing.T) {
 		12_345_600:        "R$ 1.234,56",
 		1_234_567_890_100: "R$ 123.456.789,01",
 		-12_345_600:       "-R$ 1.234,56",
-		ledger.MaxAmount:  "R$ 9.999.999.999,99",
+		pix.MaxAmount:     "R$ 9.999.999.999,99",
 		math.MaxInt64:     "R$ 922.337.203.685.477,5807",
 		math.MinInt64:     "-R$ 922.337.203.685.477,5808",
 	} {
@@ -45,10 +45,10 @@ func TestBrasilia(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := brasilia(ledger.Millis(at.UnixMilli())); got != want {
+		if got := brasilia(pix.Millis(at.UnixMilli())); got != want {
 			t.Errorf("%s: %s, want %s", instant, got, want)
 		}
-		if got, want := utc(ledger.Millis(at.UnixMilli())), at.Format("02/01/2006 15:04:05"); got != want {
+		if got, want := utc(pix.Millis(at.UnixMilli())), at.Format("02/01/2006 15:04:05"); got != want {
 			t.Errorf("%s: %s, want %s", instant, got, want)
 		}
 	}

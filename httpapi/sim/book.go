@@ -7,7 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/sim"
@@ -35,13 +35,13 @@ type accountIDs struct {
 	TransactionID *string `json:"transaction_id"`
 }
 
-func idsOf(kind sim.MovementKind, tx ledger.TxID) accountIDs {
-	if tx == (ledger.TxID{}) {
+func idsOf(kind sim.MovementKind, tx pix.TxID) accountIDs {
+	if tx == (pix.TxID{}) {
 		return accountIDs{}
 	}
-	of := ledger.TxPayout
+	of := pix.TxPayout
 	if kind == sim.MovedRefund {
-		of = ledger.TxRefund
+		of = pix.TxRefund
 	}
 	id, public := tx.String(), tx.Public(of)
 	return accountIDs{&id, &public}
@@ -62,25 +62,25 @@ func optional(text string) *string {
 type paymentAnswer struct {
 	Kind string `json:"kind"`
 	accountIDs
-	EndToEndID     string        `json:"end_to_end_id"`
-	ReturnID       *string       `json:"return_id"`
-	AccountID      string        `json:"account_id"`
-	PixKey         *string       `json:"pix_key"`
-	Amount         ledger.Amount `json:"amount"`
-	Status         string        `json:"status"`
-	Reason         *string       `json:"reason"`
-	ReturnCode     *string       `json:"return_code"`
-	CreatedAt      string        `json:"created_at"`
-	FinalAt        *string       `json:"final_at"`
-	ReturnedAmount ledger.Amount `json:"returned_amount"`
-	Returns        []returned    `json:"returns"`
+	EndToEndID     string     `json:"end_to_end_id"`
+	ReturnID       *string    `json:"return_id"`
+	AccountID      string     `json:"account_id"`
+	PixKey         *string    `json:"pix_key"`
+	Amount         pix.Amount `json:"amount"`
+	Status         string     `json:"status"`
+	Reason         *string    `json:"reason"`
+	ReturnCode     *string    `json:"return_code"`
+	CreatedAt      string     `json:"created_at"`
+	FinalAt        *string    `json:"final_at"`
+	ReturnedAmount pix.Amount `json:"returned_amount"`
+	Returns        []returned `json:"returns"`
 }
 
 type returned struct {
-	ID     string        `json:"return_id"`
-	Amount ledger.Amount `json:"amount"`
-	Reason string        `json:"reason"`
-	At     string        `json:"at"`
+	ID     string     `json:"return_id"`
+	Amount pix.Amount `json:"amount"`
+	Reason string     `json:"reason"`
+	At     string     `json:"at"`
 }
 
 // known answers with one payment or refund of the book.
@@ -119,11 +119,11 @@ type movement struct {
 	At   string `json:"at"`
 	Kind string `json:"kind"`
 	accountIDs
-	EndToEndID   string        `json:"end_to_end_id"`
-	ReturnID     *string       `json:"return_id"`
-	AccountID    string        `json:"account_id"`
-	Amount       ledger.Amount `json:"amount"`
-	Counterparty string        `json:"counterparty_ispb"`
+	EndToEndID   string     `json:"end_to_end_id"`
+	ReturnID     *string    `json:"return_id"`
+	AccountID    string     `json:"account_id"`
+	Amount       pix.Amount `json:"amount"`
+	Counterparty string     `json:"counterparty_ispb"`
 }
 
 type movements struct {
@@ -160,7 +160,7 @@ func (s *service) movements(ctx context.Context, r *fasthttp.RequestCtx) (int, a
 }
 
 // window reads since and limit from the query.
-func window(q *fasthttp.Args) (since ledger.Millis, limit int, err error) {
+func window(q *fasthttp.Args) (since pix.Millis, limit int, err error) {
 	limit = defaultMovements
 	if q.Has("limit") {
 		if limit, err = strconv.Atoi(string(q.Peek("limit"))); err != nil || limit < 1 || limit > maxMovements {
@@ -172,7 +172,7 @@ func window(q *fasthttp.Args) (since ledger.Millis, limit int, err error) {
 		if err != nil {
 			return 0, 0, control.Bad("since must be an ISO 8601 time, such as 2026-01-31T12:00:00Z")
 		}
-		since = ledger.Millis(t.UnixMilli())
+		since = pix.Millis(t.UnixMilli())
 	}
 	return since, limit, nil
 }

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestBook checks that the simulator's book counts exactly the payments that have settled.
@@ -21,7 +21,7 @@ func TestBook(t *testing.T) {
 		`{"ispb":"60701190","sent":50,"received":0,"returned_by":0,"returned_to":0,"messages":1},`+
 		`{"ispb":"99999004","sent":0,"received":50,"returned_by":0,"returned_to":0,"messages":1}],`+
 		`"accounts":[{"account_id":"acc_aaaaaaaaaaaao","sent":0,"received":50,"returned_by":0,"returned_to":0}]}`)
-	w.expect("GET", "/sim/book/"+returned.EndToEnd, "", 200, `{"kind":"payout","id":"`+returned.Tx.String()+`","transaction_id":"`+returned.Tx.Public(ledger.TxPayout)+`","end_to_end_id":"`+
+	w.expect("GET", "/sim/book/"+returned.EndToEnd, "", 200, `{"kind":"payout","id":"`+returned.Tx.String()+`","transaction_id":"`+returned.Tx.Public(pix.TxPayout)+`","end_to_end_id":"`+
 		returned.EndToEnd+`","return_id":null,"account_id":"acc_aaaaaaaaaaaao","pix_key":"returned@pix.test","amount":7,"status":"pending","reason":null,"return_code":null,`+
 		`"created_at":"2026-09-21T14:13:20.000Z","final_at":null,"returned_amount":0,"returns":[]}`)
 	w.at += 2000
@@ -54,7 +54,7 @@ func TestKnownRejected(t *testing.T) {
 func TestMovements(t *testing.T) {
 	w := newHarness(t)
 	var want []string
-	ids := map[string]ledger.TxID{}
+	ids := map[string]pix.TxID{}
 	for n := range 5 {
 		p := w.payout("settle-now@pix.test", 10)
 		want, ids[p.EndToEnd] = append(want, p.EndToEnd), p.Tx
@@ -79,7 +79,7 @@ func TestMovements(t *testing.T) {
 			if m.Kind != "payout" || m.Amount != 10 || m.ReturnID != nil || m.AccountID != "acc_aaaaaaaaaaaao" || m.Counterparty != "99999005" {
 				t.Errorf("%+v", m)
 			}
-			if tx, ok := ids[m.EndToEndID]; ok && (*m.ID != tx.String() || *m.TransactionID != tx.Public(ledger.TxPayout)) {
+			if tx, ok := ids[m.EndToEndID]; ok && (*m.ID != tx.String() || *m.TransactionID != tx.Public(pix.TxPayout)) {
 				t.Errorf("%s: id %s, transaction %s", m.EndToEndID, *m.ID, *m.TransactionID)
 			}
 			got = append(got, m.EndToEndID)
@@ -108,7 +108,7 @@ func TestMovements(t *testing.T) {
 		t.Errorf("since: %+v", page)
 	}
 	w.expect("POST", "/sim/returns", `{"end_to_end_id":"`+late.EndToEnd+`"}`, 201, "")
-	if page, _ := read("since=" + w.at.String()); len(page) != 2 || page[1].Kind != "return" || page[1].ReturnID == nil || *page[1].ID != late.Tx.String() || *page[1].TransactionID != late.Tx.Public(ledger.TxPayout) {
+	if page, _ := read("since=" + w.at.String()); len(page) != 2 || page[1].Kind != "return" || page[1].ReturnID == nil || *page[1].ID != late.Tx.String() || *page[1].TransactionID != late.Tx.Public(pix.TxPayout) {
 		t.Errorf("returned: %+v", page)
 	}
 	w.expect("POST", "/sim/payments", `{"pix_key":"`+evp+`","amount":50,"end_to_end_id":"`+e2e+`"}`, 201, "")

@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/schemetest"
@@ -24,7 +24,7 @@ import (
 	"pixd/httpapi/notices"
 )
 
-func realNow() ledger.Millis { return ledger.Millis(time.Now().UnixMilli()) }
+func realNow() pix.Millis { return pix.Millis(time.Now().UnixMilli()) }
 
 var drawn atomic.Uint64
 
@@ -114,14 +114,14 @@ func remote(t *testing.T, fs *vfs.MemFS) schemetest.Body {
 			}
 			return s.Start(notifier.Take)
 		},
-		Pay: func(t *testing.T, k ledger.Key, amount ledger.Amount, at ledger.Millis) string {
+		Pay: func(t *testing.T, k pix.Key, amount pix.Amount, at pix.Millis) string {
 			paid, _, err := s.Pay(t.Context(), sim.Payment{Key: k.Value, Amount: amount, At: at})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return paid
 		},
-		Payable: func(t *testing.T, k ledger.Key) bool {
+		Payable: func(t *testing.T, k pix.Key) bool {
 			_, _, err := s.Pay(t.Context(), sim.Payment{Key: k.Value, Amount: 1})
 			if err != nil && !errors.Is(err, sim.ErrUnknownKey) {
 				t.Fatal(err)

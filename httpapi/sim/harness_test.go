@@ -13,7 +13,7 @@ import (
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
 )
@@ -22,7 +22,7 @@ import (
 type harness struct {
 	*testing.T
 	fs    *vfs.MemFS
-	at    ledger.Millis
+	at    pix.Millis
 	sim   *sim.Sim
 	serve fasthttp.RequestHandler
 }
@@ -31,7 +31,7 @@ func newHarness(t *testing.T) *harness {
 	w := &harness{T: t, fs: vfs.NewMem(), at: testNow}
 	w.open()
 	t.Cleanup(func() { w.close() })
-	if err := w.sim.RegisterKey(t.Context(), ledger.Key{Type: ledger.KeyEVP, Value: evp}, 7); err != nil {
+	if err := w.sim.RegisterKey(t.Context(), pix.Key{Type: pix.KeyEVP, Value: evp}, 7); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -39,7 +39,7 @@ func newHarness(t *testing.T) *harness {
 
 func (w *harness) open() {
 	w.Helper()
-	now, log := func() ledger.Millis { return w.at }, slog.New(slog.DiscardHandler)
+	now, log := func() pix.Millis { return w.at }, slog.New(slog.DiscardHandler)
 	s, err := sim.Open(sim.Options{Dir: "sim", FS: w.fs, SettleDelay: time.Second, Now: now, Entropy: draw, Log: log})
 	if err != nil {
 		w.Fatal(err)
@@ -84,12 +84,12 @@ func (w *harness) expect(method, uri, body string, status int, says string) stri
 var payouts int
 
 // payout submits a payout of the engine to a key that chooses the payout's outcome.
-func (w *harness) payout(key string, amount ledger.Amount) scheme.Payment {
+func (w *harness) payout(key string, amount pix.Amount) scheme.Payment {
 	w.Helper()
 	payouts++
 	p := scheme.Payment{
-		Tx: ledger.NewTxID(w.at, [10]byte{9: byte(payouts)}), Account: 7, Amount: amount,
-		EndToEnd: ledger.EndToEnd("99999004", w.at, fmt.Sprintf("%011d", payouts)), Key: ledger.Key{Type: ledger.KeyEmail, Value: key},
+		Tx: pix.NewTxID(w.at, [10]byte{9: byte(payouts)}), Account: 7, Amount: amount,
+		EndToEnd: pix.EndToEnd("99999004", w.at, fmt.Sprintf("%011d", payouts)), Key: pix.Key{Type: pix.KeyEmail, Value: key},
 	}
 	if _, err := w.sim.Submit(w.Context(), p); err != nil {
 		w.Fatal(err)
@@ -103,7 +103,7 @@ func TestReturns(t *testing.T) {
 	w := newHarness(t)
 	paid, rejected, silent := w.payout("ana@example.com", 100), w.payout("reject-ac03@pix.test", 100), w.payout("silent@pix.test", 100)
 	dupl := paid
-	dupl.Tx = ledger.TxID{1}
+	dupl.Tx = pix.TxID{1}
 	if _, err := w.sim.Submit(t.Context(), dupl); err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestInfractions(t *testing.T) {
 func TestCapacity(t *testing.T) {
 	w := newHarness(t)
 	look := func(key string) string {
-		_, err := w.sim.Lookup(context.Background(), scheme.Query{Tx: ledger.TxID{3}, Key: ledger.Key{Type: ledger.KeyEmail, Value: key}})
+		_, err := w.sim.Lookup(context.Background(), scheme.Query{Tx: pix.TxID{3}, Key: pix.Key{Type: pix.KeyEmail, Value: key}})
 		return fmt.Sprint(err)
 	}
 	for _, c := range []struct{ lookups, ana, nobody string }{

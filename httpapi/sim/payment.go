@@ -8,7 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme/brcode"
 	"pixd/actors/scheme/sim"
 	"pixd/actors/strictjson"
@@ -21,7 +21,7 @@ const (
 )
 
 // first makes the first of the payments whose PIX key is registered with the simulator.
-func (s *service) first(ctx context.Context, payments []sim.Payment) (string, ledger.Amount, error) {
+func (s *service) first(ctx context.Context, payments []sim.Payment) (string, pix.Amount, error) {
 	for _, p := range payments {
 		endToEnd, amount, err := s.sim.Pay(ctx, p)
 		switch {
@@ -47,11 +47,11 @@ func (s *service) read(body []byte) ([]sim.Payment, error) {
 	}
 	var paid time.Time
 	if f.Instant("paid_at", &paid) {
-		if p.At = ledger.Millis(paid.UnixMilli()); p.At > s.now() {
+		if p.At = pix.Millis(paid.UnixMilli()); p.At > s.now() {
 			f.Refuse("paid_at", "in the past")
 		}
 	}
-	if f.Text("end_to_end_id", &p.EndToEnd) && !ledger.ValidEndToEnd(p.EndToEnd) {
+	if f.Text("end_to_end_id", &p.EndToEnd) && !pix.ValidEndToEnd(p.EndToEnd) {
 		f.Refuse("end_to_end_id", "E, an ISPB, yyyyMMddHHmm and 11 letters or digits")
 	}
 	payer(f.Object("payer", "name", "document", "ispb"), &p)
@@ -71,8 +71,8 @@ func (s *service) read(body []byte) ([]sim.Payment, error) {
 }
 
 // amount reads the amount of a payment, or of a part of one.
-func amount(f strictjson.Form, into *ledger.Amount) {
-	if f.Integer("amount", (*int64)(into)) && (*into < 1 || *into > ledger.MaxAmount) {
+func amount(f strictjson.Form, into *pix.Amount) {
+	if f.Integer("amount", (*int64)(into)) && (*into < 1 || *into > pix.MaxAmount) {
 		f.Refuse("amount", "1 to 99999999999900 base units")
 	}
 }
@@ -105,7 +105,7 @@ func (s *service) payee(f strictjson.Form, p *sim.Payment) string {
 		f.Fail(control.Refuse(fasthttp.StatusUnprocessableEntity, "qr_code is a dynamic code (a URL): the simulator pays static codes"))
 	}
 	p.TxID, p.Description = code.TxID, code.Description
-	p.Amount = ledger.Amount(code.AmountCentavos) * ledger.UnitsPerCentavo
+	p.Amount = pix.Amount(code.AmountCentavos) * pix.UnitsPerCentavo
 	return code.Key
 }
 
@@ -116,7 +116,7 @@ func payer(f strictjson.Form, p *sim.Payment) {
 	if f.Text("document", &p.PayerDocument) && utf8.RuneCountInString(p.PayerDocument) > maxText {
 		f.Refuse("document", "at most 140 characters")
 	}
-	if f.Text("ispb", &p.PayerISPB) && !ledger.ISPB(p.PayerISPB) {
+	if f.Text("ispb", &p.PayerISPB) && !pix.ISPB(p.PayerISPB) {
 		f.Refuse("ispb", "8 digits or capital letters")
 	}
 }
@@ -124,13 +124,12 @@ func payer(f strictjson.Form, p *sim.Payment) {
 // meant returns the PIX keys that a text may mean, in the directory's spelling: eleven
 // digits may be a CPF or a phone number.
 func meant(text string) []string {
-	k, code := ledger.DetectKey(text)
-	switch code {
-	case ledger.RefuseNothing:
-		return []string{k.Value}
-	case ledger.RefuseKeyAmbiguous:
-		phone, _ := ledger.ParseKey(ledger.KeyPhone, text)
+	if pix.AmbiguousKey(text) {
+		phone, _ := pix.ParseKey(pix.KeyPhone, text)
 		return []string{text, phone.Value}
+	}
+	if k, ok := pix.DetectKey(text); ok {
+		return []string{k.Value}
 	}
 	return nil
 }

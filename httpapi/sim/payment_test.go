@@ -10,12 +10,12 @@ import (
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme/brcode"
 	"pixd/actors/scheme/sim"
 )
 
-const testNow = ledger.Millis(1_790_000_000_000)
+const testNow = pix.Millis(1_790_000_000_000)
 
 // fakeSimulator knows some PIX keys and keeps the last payment that it was given.
 type fakeSimulator struct {
@@ -25,7 +25,7 @@ type fakeSimulator struct {
 	paid *sim.Payment
 }
 
-func (f *fakeSimulator) Pay(_ context.Context, p sim.Payment) (string, ledger.Amount, error) {
+func (f *fakeSimulator) Pay(_ context.Context, p sim.Payment) (string, pix.Amount, error) {
 	if f.err != nil {
 		return "", 0, f.err
 	}
@@ -59,7 +59,7 @@ func sealed(text string) string { return text + fmt.Sprintf("%04X", brcode.CRC(t
 
 func send(f *fakeSimulator, body string) (int, string) {
 	r := router.New()
-	Routes(r, f, func() ledger.Millis { return testNow }, slog.New(slog.DiscardHandler))
+	Routes(r, f, func() pix.Millis { return testNow }, slog.New(slog.DiscardHandler))
 	var req fasthttp.Request
 	req.Header.SetMethod("POST")
 	req.SetRequestURI("/sim/payments")
@@ -87,7 +87,7 @@ func TestPay(t *testing.T) {
 		`{"pix_key":"A@B.com","amount":5}`:                                      {Key: "a@b.com", Amount: 5},
 		`{"pix_key":"12345678909","amount":5}`:                                  {Key: "12345678909", Amount: 5},
 		`{"pix_key":"11987654321","amount":5}`:                                  {Key: "+5511987654321", Amount: 5},
-		`{"pix_key":"+5511987654321","amount":99999999999900}`:                  {Key: "+5511987654321", Amount: ledger.MaxAmount},
+		`{"pix_key":"+5511987654321","amount":99999999999900}`:                  {Key: "+5511987654321", Amount: pix.MaxAmount},
 		`{"pix_key":"` + evp + `","amount":5,"payer":{"ispb":"1A2B3C4D"}}`:      {Key: evp, Amount: 5, PayerISPB: "1A2B3C4D"},
 		`{"pix_key":"` + evp + `","amount":5,"payer":{}}`:                       {Key: evp, Amount: 5},
 		`{"pix_key":"` + evp + `","amount":5,"paid_at":"2020-01-01T00:00:00Z"}`: {Key: evp, Amount: 5, At: 1_577_836_800_000},

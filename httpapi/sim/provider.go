@@ -8,7 +8,7 @@ import (
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/sim"
@@ -27,7 +27,7 @@ type Options struct {
 
 	Build control.Build
 	Ready func() bool
-	Now   func() ledger.Millis
+	Now   func() pix.Millis
 	Log   *slog.Logger
 }
 

@@ -6,15 +6,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 )
 
-func bookOf(at ledger.Millis, accounts int) scheme.Book {
+func bookOf(at pix.Millis, accounts int) scheme.Book {
 	b := scheme.Book{At: at, Participants: []scheme.ParticipantBook{{ISPB: "99999004"}}}
 	for n := range accounts {
-		b.Accounts = append(b.Accounts, scheme.AccountBook{Account: ledger.AccountID(n + 1)})
+		b.Accounts = append(b.Accounts, scheme.AccountBook{Account: pix.AccountID(n + 1)})
 	}
 	return b
 }
@@ -37,7 +37,7 @@ func TestReadings(t *testing.T) {
 			for _, a := range m.Accounts {
 				seen[a.AccountID]++
 			}
-			if len(m.Accounts) > 3 || m.At != ledger.Millis(5).String() {
+			if len(m.Accounts) > 3 || m.At != pix.Millis(5).String() {
 				t.Errorf("%+v", m)
 			}
 			if m.Next == "" {
@@ -57,7 +57,7 @@ func TestReadings(t *testing.T) {
 		}
 		var next []string
 		for n := range keptAtMost + 1 {
-			next = append(next, r.first(bookOf(ledger.Millis(n+1), 7), 3).Next)
+			next = append(next, r.first(bookOf(pix.Millis(n+1), 7), 3).Next)
 		}
 		refused := func(after string) {
 			t.Helper()

@@ -13,17 +13,18 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 )
 
 // refund submits a refund of the payment that has the end-to-end id e2e.
-func (w *harness) refund(code string, amount ledger.Amount) scheme.Refund {
+func (w *harness) refund(code string, amount pix.Amount) scheme.Refund {
 	w.Helper()
 	payouts++
 	r := scheme.Refund{
-		Tx: ledger.NewTxID(w.at, [10]byte{9: byte(payouts)}), Account: 7, Amount: amount, Original: e2e, Reason: code,
-		EndToEnd: "D" + ledger.EndToEnd("99999004", w.at, fmt.Sprintf("%011d", payouts))[1:],
+		Tx: pix.NewTxID(w.at, [10]byte{9: byte(payouts)}), Account: 7, Amount: amount, Original: e2e, Reason: code,
+		EndToEnd: "D" + pix.EndToEnd("99999004", w.at, fmt.Sprintf("%011d", payouts))[1:],
 	}
 	if _, err := w.sim.Return(w.Context(), r); err != nil {
 		w.Fatal(err)
@@ -38,7 +39,7 @@ func TestRefundsInTheBook(t *testing.T) {
 	w.expect("POST", "/sim/payments", `{"pix_key":"`+evp+`","amount":50,"end_to_end_id":"`+e2e+`","payer":{"ispb":"60701190"}}`, 201, "")
 	first := w.refund("MD06", 20)
 	ids := func(r scheme.Refund) string {
-		return `"kind":"refund","id":"` + r.Tx.String() + `","transaction_id":"` + r.Tx.Public(ledger.TxRefund) + `","end_to_end_id":"` + e2e +
+		return `"kind":"refund","id":"` + r.Tx.String() + `","transaction_id":"` + r.Tx.Public(pix.TxRefund) + `","end_to_end_id":"` + e2e +
 			`","return_id":"` + r.EndToEnd + `","account_id":"acc_aaaaaaaaaaaao",`
 	}
 	w.expect("GET", "/sim/book/"+first.EndToEnd, "", 200, `{`+ids(first)+`"pix_key":null,"amount":20,"status":"pending","reason":null,`+
@@ -112,7 +113,7 @@ func TestReturnOverHTTP(t *testing.T) {
 	}
 	defer p.Close()
 	sent := scheme.Refund{
-		Tx: ledger.NewTxID(testNow, [10]byte{1}), Account: 7, EndToEnd: "D" + e2e[1:], Original: e2e, Amount: 3, Reason: "FR01", Description: "ção",
+		Tx: pix.NewTxID(testNow, [10]byte{1}), Account: 7, EndToEnd: "D" + e2e[1:], Original: e2e, Amount: 3, Reason: "FR01", Description: "ção",
 	}
 	var refused *scheme.Refused
 	if _, err := p.Return(t.Context(), sent); !errors.As(err, &refused) || refused.Code != ledger.RefuseProvider || s.got != sent {

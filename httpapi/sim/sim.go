@@ -12,7 +12,7 @@ import (
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
 	"pixd/httpapi/control"
@@ -20,23 +20,23 @@ import (
 
 // Simulator has the methods of the simulator that the routes need.
 type Simulator interface {
-	Pay(ctx context.Context, p sim.Payment) (endToEnd string, amount ledger.Amount, err error)
+	Pay(ctx context.Context, p sim.Payment) (endToEnd string, amount pix.Amount, err error)
 	ReturnPayout(ctx context.Context, r sim.PayoutReturn) (id string, err error)
 	Report(ctx context.Context, r sim.Report) (id string, err error)
 	Withdraw(ctx context.Context, infraction string) error
 	SetCapacity(ctx context.Context, c sim.Capacity) error
 	Book(ctx context.Context) (scheme.Book, error)
 	Know(ctx context.Context, endToEnd string) (sim.Known, error)
-	Movements(ctx context.Context, since ledger.Millis, cursor string, limit int) (page []sim.Movement, next string, err error)
+	Movements(ctx context.Context, since pix.Millis, cursor string, limit int) (page []sim.Movement, next string, err error)
 }
 
 type service struct {
 	sim Simulator
-	now func() ledger.Millis
+	now func() pix.Millis
 }
 
 // Routes adds the simulator's endpoints to a router.
-func Routes(r *router.Router, s Simulator, now func() ledger.Millis, log *slog.Logger) {
+func Routes(r *router.Router, s Simulator, now func() pix.Millis, log *slog.Logger) {
 	v := &service{s, now}
 	for path, serve := range map[string]func(context.Context, *fasthttp.RequestCtx) (int, any, error){
 		"POST /sim/payments":                v.pay,
@@ -63,8 +63,8 @@ const patience = 10 * time.Second
 
 // answer is the answer to POST /sim/payments.
 type answer struct {
-	EndToEnd string        `json:"end_to_end_id"`
-	Amount   ledger.Amount `json:"amount"`
+	EndToEnd string     `json:"end_to_end_id"`
+	Amount   pix.Amount `json:"amount"`
 }
 
 func (s *service) pay(ctx context.Context, r *fasthttp.RequestCtx) (int, any, error) {

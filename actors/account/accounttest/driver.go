@@ -5,6 +5,7 @@ import (
 	"pixd/actors/account"
 	"pixd/actors/due"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // Driver is one account for tests. Each method hands its message to the account at once,
@@ -15,7 +16,7 @@ type Driver struct {
 }
 
 // Restored restores an account from the journal, or makes a new one that has no record yet.
-func Restored(d *account.Dependencies, id ledger.AccountID) *Driver {
+func Restored(d *account.Dependencies, id pix.AccountID) *Driver {
 	return &Driver{account.NewShell(d, id), d}
 }
 

@@ -2,7 +2,11 @@
 // command from rows and records that a test keeps, and nothing is in memory beside them.
 package ledgertest
 
-import "pixd/actors/ledger"
+import (
+	"pixd/actors/layout"
+	"pixd/actors/ledger"
+	"pixd/actors/pix"
+)
 
 // Rows are the rows that a test keeps.
 type Rows interface {
@@ -14,7 +18,7 @@ type Rows interface {
 // transfer, and no PIX key is registered.
 type Reader struct {
 	Rows
-	Records func(a ledger.AccountID, seq uint64) (*ledger.Record, error)
+	Records func(a pix.AccountID, seq uint64) (*ledger.Record, error)
 }
 
 // Decide carries a command out, as far as the decision: an account's machine would write its
@@ -38,7 +42,7 @@ func (r Reader) Own(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
 
 // Record implements ledger.Reader. It returns the record as a journal gives it back: encoded and
 // decoded.
-func (r Reader) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
+func (r Reader) Record(a pix.AccountID, seq uint64) (*ledger.Record, error) {
 	stored, err := r.Records(a, seq)
 	if err != nil {
 		return nil, err
@@ -48,10 +52,10 @@ func (r Reader) Record(a ledger.AccountID, seq uint64) (*ledger.Record, error) {
 }
 
 // Claim implements ledger.Reader. It uses no filter.
-func (r Reader) Claim(key []byte, _, _ ledger.Millis) ([]byte, bool, error) { return r.Get(key) }
+func (r Reader) Claim(key []byte, _, _ pix.Millis) ([]byte, bool, error) { return r.Get(key) }
 
 // Equal implements ledger.Reader.
-func (r Reader) Equal(_ ledger.TxID, read func() (*ledger.Transaction, error)) (*ledger.Transaction, error) {
+func (r Reader) Equal(_ pix.TxID, read func() (*ledger.Transaction, error)) (*ledger.Transaction, error) {
 	return read()
 }
 
@@ -59,25 +63,25 @@ func (r Reader) Equal(_ ledger.TxID, read func() (*ledger.Transaction, error)) (
 func (Reader) KeyIsOurs(string) bool { return false }
 
 // Carried implements ledger.Reader.
-func (Reader) Carried(ledger.TxID) *ledger.Transaction { return nil }
+func (Reader) Carried(pix.TxID) *ledger.Transaction { return nil }
 
 // EachCarried implements ledger.Reader.
 func (Reader) EachCarried(func(*ledger.Transaction) bool) {}
 
 // Recent implements ledger.Reader.
-func (Reader) Recent(ledger.TxID) *ledger.Transaction { return nil }
+func (Reader) Recent(pix.TxID) *ledger.Transaction { return nil }
 
 // RecentSums implements ledger.Reader.
-func (Reader) RecentSums(ledger.TxID) *ledger.RefundSums { return nil }
+func (Reader) RecentSums(pix.TxID) *layout.RefundSums { return nil }
 
 // Crowded implements ledger.Reader.
-func (Reader) Crowded([]byte, ledger.Millis) bool { return false }
+func (Reader) Crowded([]byte, pix.Millis) bool { return false }
 
 // Crowd implements ledger.Reader.
-func (Reader) Crowd([]byte, ledger.Millis) {}
+func (Reader) Crowd([]byte, pix.Millis) {}
 
 // OwedBehind implements ledger.Reader.
-func (Reader) OwedBehind() ledger.Amount { return 0 }
+func (Reader) OwedBehind() pix.Amount { return 0 }
 
 // NoteOwed implements ledger.Reader.
-func (Reader) NoteOwed(ledger.Amount) {}
+func (Reader) NoteOwed(pix.Amount) {}

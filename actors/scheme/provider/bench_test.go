@@ -3,7 +3,7 @@ package provider
 import (
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -37,7 +37,7 @@ func BenchmarkVerify(b *testing.B) {
 // until it ends. None is acknowledged, so the guard has none to remember afterwards.
 func BenchmarkAdmit(b *testing.B) {
 	s := secret(b, shared)
-	g := NewGuard(s, ToEngine, func() ledger.Millis { return noon }, nil)
+	g := NewGuard(s, ToEngine, func() pix.Millis { return noon }, nil)
 	signature := s.Sign(vector)
 	b.ReportAllocs()
 	for b.Loop() {

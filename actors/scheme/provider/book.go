@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/redact"
 	"pixd/actors/scheme"
 )
@@ -43,11 +43,11 @@ type Book struct {
 
 // Sums are the sums of the settled movements of an institution or an account.
 type Sums struct {
-	Sent       ledger.Amount `json:"sent"`
-	Received   ledger.Amount `json:"received"`
-	ReturnedBy ledger.Amount `json:"returned_by"`
-	ReturnedTo ledger.Amount `json:"returned_to"`
-	Refused    ledger.Amount `json:"refused,omitempty"`
+	Sent       pix.Amount `json:"sent"`
+	Received   pix.Amount `json:"received"`
+	ReturnedBy pix.Amount `json:"returned_by"`
+	ReturnedTo pix.Amount `json:"returned_to"`
+	Refused    pix.Amount `json:"refused,omitempty"`
 }
 
 // Participant is an institution's part of the book.
@@ -109,7 +109,7 @@ func (p *pages) add(m *Book) error {
 	if err != nil {
 		return err
 	}
-	var open ledger.Millis
+	var open pix.Millis
 	if m.OldestOpen != "" {
 		if open, err = instant("oldest_open", m.OldestOpen); err != nil {
 			return err
@@ -133,7 +133,7 @@ func (p *pages) add(m *Book) error {
 
 func (p *pages) take(m *Book) error {
 	for _, i := range m.Participants {
-		if !ledger.ISPB(i.ISPB) || p.seen[i.ISPB] || i.negative() {
+		if !pix.ISPB(i.ISPB) || p.seen[i.ISPB] || i.negative() {
 			return fmt.Errorf("participant %s must stand once, under 8 digits or capital letters, with sums from 0", redact.Code(i.ISPB))
 		}
 		p.seen[i.ISPB] = true
@@ -154,12 +154,12 @@ func (s Sums) negative() bool {
 	return min(s.Sent, s.Received, s.ReturnedBy, s.ReturnedTo, s.Refused) < 0
 }
 
-func instant(name, text string) (ledger.Millis, error) {
+func instant(name, text string) (pix.Millis, error) {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil || t.UnixMilli() <= 0 {
 		return 0, fmt.Errorf("%s must be an ISO 8601 time, such as 2026-01-31T12:00:00Z", name)
 	}
-	return ledger.Millis(t.UnixMilli()), nil
+	return pix.Millis(t.UnixMilli()), nil
 }
 
 // Book implements scheme.Scheme. It reads page by page. A provider that refuses the first page's

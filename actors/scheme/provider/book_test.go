@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestBookTravels(t *testing.T) {
 	many := scheme.Book{At: noon, Participants: []scheme.ParticipantBook{{ISPB: "99999004", Messages: 1 << 60}}}
 	for n := range 2000 {
-		many.Accounts = append(many.Accounts, scheme.AccountBook{Account: ledger.AccountID(n + 1), Sums: scheme.Sums{Sent: ledger.Amount(n) << 50}})
+		many.Accounts = append(many.Accounts, scheme.AccountBook{Account: pix.AccountID(n + 1), Sums: scheme.Sums{Sent: pix.Amount(n) << 50}})
 	}
 	for name, b := range map[string]scheme.Book{
 		"empty": {At: noon},

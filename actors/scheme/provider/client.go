@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/redact"
 )
 
@@ -25,10 +25,10 @@ type Options struct {
 	URL    string // base URL of the receiver, in a form that ParseURL accepts
 	Secret Secret
 	TLS    *tls.Config // nil: the system's certificate authorities are trusted
-	Now    func() ledger.Millis
+	Now    func() pix.Millis
 	// Stated is called with the time in each answer that the receiver has signed, even if the
 	// answer is refused for its age; nil: nothing is called.
-	Stated func(ledger.Millis)
+	Stated func(pix.Millis)
 	NewID  func() string // returns a new message id, different from all earlier ones
 	Log    *slog.Logger
 

@@ -12,14 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
 func asking(t *testing.T, url string) *Provider {
 	t.Helper()
 	p, err := New(Options{
-		URL: url, Secret: secret(t, shared), Now: func() ledger.Millis { return noon }, NewID: func() string { return "m" },
+		URL: url, Secret: secret(t, shared), Now: func() pix.Millis { return noon }, NewID: func() string { return "m" },
 		Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -30,8 +30,8 @@ func asking(t *testing.T, url string) *Provider {
 }
 
 var payout = scheme.Payment{
-	Tx: ledger.NewTxID(noon, [10]byte{1}), Account: 7, EndToEnd: "E9999900420261029120000000000001", Amount: 100,
-	Key: ledger.Key{Type: ledger.KeyEmail, Value: "a@example.com"},
+	Tx: pix.NewTxID(noon, [10]byte{1}), Account: 7, EndToEnd: "E9999900420261029120000000000001", Amount: 100,
+	Key: pix.Key{Type: pix.KeyEmail, Value: "a@example.com"},
 }
 
 // signing returns a handler that answers as a provider does; alter changes the answer before

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -32,7 +32,7 @@ func TestConnections(t *testing.T) {
 	defer server.Close()
 	var ids atomic.Int64
 	p, err := New(Options{
-		URL: server.URL, Secret: secret(t, shared), Conns: 3, Now: func() ledger.Millis { return noon },
+		URL: server.URL, Secret: secret(t, shared), Conns: 3, Now: func() pix.Millis { return noon },
 		NewID: func() string { return fmt.Sprint("m", ids.Add(1)) }, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // Guard checks received messages: it admits those that the other side signed within Window,
@@ -14,8 +14,8 @@ import (
 type Guard struct {
 	secret    Secret
 	direction Direction
-	now       func() ledger.Millis
-	stated    func(ledger.Millis)
+	now       func() pix.Millis
+	stated    func(pix.Millis)
 
 	mu sync.Mutex
 	// Message ids are kept as hashes of equal size. inWork has the ids of messages that are
@@ -23,14 +23,14 @@ type Guard struct {
 	// generations, of which the older one is dropped as a whole.
 	inWork       map[[16]byte]struct{}
 	fresh, older map[[16]byte]struct{}
-	turned       ledger.Millis
+	turned       pix.Millis
 }
 
 const (
 	// generation is the least time in ms for which the id of an acknowledged message is
 	// remembered: a message may state a time one Window ahead, and is then accepted until one
 	// Window after that time.
-	generation = ledger.Millis(2 * Window / time.Millisecond)
+	generation = pix.Millis(2 * Window / time.Millisecond)
 	// generationIDs bounds the number of ids in a generation (two generations take 32 MiB
 	// each). At more than 870 messages a second for ten minutes the oldest ids are forgotten
 	// early; repeating their messages still has no effect, because every message is
@@ -41,9 +41,9 @@ const (
 // NewGuard returns a guard for messages in direction d. It calls stated, unless that is nil,
 // with the time in each message that comes for the first time and within Window. A repeated
 // message does not count, because its time may be old.
-func NewGuard(s Secret, d Direction, now func() ledger.Millis, stated func(ledger.Millis)) *Guard {
+func NewGuard(s Secret, d Direction, now func() pix.Millis, stated func(pix.Millis)) *Guard {
 	if stated == nil {
-		stated = func(ledger.Millis) {}
+		stated = func(pix.Millis) {}
 	}
 	return &Guard{
 		secret: s, direction: d, now: now, stated: stated, turned: now(),
@@ -103,7 +103,7 @@ func (g *Guard) end(id [16]byte, acknowledged bool) {
 }
 
 // turn starts a new generation of acknowledged ids if the fresh one is too old or full.
-func (g *Guard) turn(now ledger.Millis) {
+func (g *Guard) turn(now pix.Millis) {
 	if now-g.turned >= generation || len(g.fresh) >= generationIDs {
 		g.older, g.fresh, g.turned = g.fresh, map[[16]byte]struct{}{}, now
 	}

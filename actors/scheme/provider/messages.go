@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -57,14 +57,14 @@ type Owner struct {
 
 // Payment submits a payout.
 type Payment struct {
-	TransactionID string        `json:"transaction_id"`
-	EndToEndID    string        `json:"end_to_end_id"`
-	AccountID     string        `json:"account_id"`
-	Amount        ledger.Amount `json:"amount"` // base units
-	Key           Key           `json:"key"`
-	RecipientISPB string        `json:"recipient_ispb,omitempty"`
-	Description   string        `json:"description,omitempty"`
-	Purpose       string        `json:"purpose,omitempty"`
+	TransactionID string     `json:"transaction_id"`
+	EndToEndID    string     `json:"end_to_end_id"`
+	AccountID     string     `json:"account_id"`
+	Amount        pix.Amount `json:"amount"` // base units
+	Key           Key        `json:"key"`
+	RecipientISPB string     `json:"recipient_ispb,omitempty"`
+	Description   string     `json:"description,omitempty"`
+	Purpose       string     `json:"purpose,omitempty"`
 }
 
 // Question asks for the status of a payout or a refund.
@@ -99,16 +99,16 @@ var progressNames = [...]string{
 	scheme.Unknown: "unknown", scheme.Pending: "pending", scheme.Settled: "settled", scheme.Rejected: "rejected",
 }
 
-func keyOf(k ledger.Key) Key { return Key{k.Type.String(), k.Value} }
+func keyOf(k pix.Key) Key { return Key{k.Type.String(), k.Value} }
 
-func (k Key) parse() (ledger.Key, error) {
-	t, ok := ledger.ParseKeyType(k.Type)
+func (k Key) parse() (pix.Key, error) {
+	t, ok := pix.ParseKeyType(k.Type)
 	if !ok {
-		return ledger.Key{}, errors.New("key.type must be cpf, cnpj, email, phone or evp")
+		return pix.Key{}, errors.New("key.type must be cpf, cnpj, email, phone or evp")
 	}
-	key, ok := ledger.ParseKey(t, k.Value)
+	key, ok := pix.ParseKey(t, k.Value)
 	if !ok || key.Value != k.Value {
-		return ledger.Key{}, errors.New("key.value must be a " + k.Type + " key as the directory spells it")
+		return pix.Key{}, errors.New("key.value must be a " + k.Type + " key as the directory spells it")
 	}
 	return key, nil
 }
@@ -141,25 +141,25 @@ const maxReason = 35
 
 // parse reads an owner. It accepts the document only in the form in which the accounts'
 // controls on documents compare it.
-func (o Owner) parse() (ledger.Party, error) {
-	if clean, ok := ledger.CleanHolder(o.Document); !ok || clean != o.Document {
-		return ledger.Party{}, errors.New("owner.document must be 11 digits or a CNPJ, without punctuation")
+func (o Owner) parse() (pix.Party, error) {
+	if clean, ok := pix.CleanHolder(o.Document); !ok || clean != o.Document {
+		return pix.Party{}, errors.New("owner.document must be 11 digits or a CNPJ, without punctuation")
 	}
-	if !ledger.ISPB(o.ISPB) {
-		return ledger.Party{}, errors.New("owner.ispb must be 8 digits or capital letters")
+	if !pix.ISPB(o.ISPB) {
+		return pix.Party{}, errors.New("owner.ispb must be 8 digits or capital letters")
 	}
-	return ledger.Party(o), nil
+	return pix.Party(o), nil
 }
 
 // ReadRegistration reads a request to PathRegister or PathDeregister.
-func ReadRegistration(body []byte) (ledger.Key, ledger.AccountID, error) {
+func ReadRegistration(body []byte) (pix.Key, pix.AccountID, error) {
 	var m Registration
 	if err := decode(body, &m, false); err != nil {
-		return ledger.Key{}, 0, err
+		return pix.Key{}, 0, err
 	}
 	account, err := parseAccount(m.AccountID)
 	if err != nil {
-		return ledger.Key{}, 0, err
+		return pix.Key{}, 0, err
 	}
 	k, err := m.Key.parse()
 	return k, account, err
@@ -194,10 +194,10 @@ func ReadPayment(body []byte) (p scheme.Payment, err error) {
 	if p.Account, err = parseAccount(m.AccountID); err != nil {
 		return p, err
 	}
-	if m.Amount < 1 || m.Amount > ledger.MaxAmount {
+	if m.Amount < 1 || m.Amount > pix.MaxAmount {
 		return p, errAmount
 	}
-	if m.RecipientISPB != "" && !ledger.RecipientISPB(m.RecipientISPB) {
+	if m.RecipientISPB != "" && !pix.RecipientISPB(m.RecipientISPB) {
 		return p, errors.New("recipient_ispb must be 8 digits")
 	}
 	p.EndToEnd, p.Amount, p.RecipientISPB = m.EndToEndID, m.Amount, m.RecipientISPB
@@ -207,7 +207,7 @@ func ReadPayment(body []byte) (p scheme.Payment, err error) {
 }
 
 // ReadQuestion reads a request to PathAsk.
-func ReadQuestion(body []byte) (tx ledger.TxID, endToEnd string, err error) {
+func ReadQuestion(body []byte) (tx pix.TxID, endToEnd string, err error) {
 	var m Question
 	if err := decode(body, &m, false); err != nil {
 		return tx, "", err
@@ -216,13 +216,13 @@ func ReadQuestion(body []byte) (tx ledger.TxID, endToEnd string, err error) {
 	return tx, m.EndToEndID, err
 }
 
-var errAmount = fmt.Errorf("amount must be an integer from 1 to %d base units", ledger.MaxAmount)
+var errAmount = fmt.Errorf("amount must be an integer from 1 to %d base units", pix.MaxAmount)
 
 // parseIDs reads the transaction id of a payout or a refund, and checks the length of its
 // end-to-end id. It does not check the form of the end-to-end id, which a merchant may have
 // chosen: the scheme checks that form (FF08).
-func parseIDs(tx, endToEnd string) (ledger.TxID, error) {
-	id, ok := ledger.ParseTxID(tx)
+func parseIDs(tx, endToEnd string) (pix.TxID, error) {
+	id, ok := pix.ParseTxID(tx)
 	if !ok || id.String() != tx {
 		return id, errors.New("transaction_id must be a UUID in lower case")
 	}
@@ -232,8 +232,8 @@ func parseIDs(tx, endToEnd string) (ledger.TxID, error) {
 	return id, nil
 }
 
-func parseAccount(s string) (ledger.AccountID, error) {
-	id, ok := ledger.ParseAccountID(s)
+func parseAccount(s string) (pix.AccountID, error) {
+	id, ok := pix.ParseAccountID(s)
 	if !ok {
 		return 0, errors.New("account_id must be acc_ and 13 characters")
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -17,12 +18,12 @@ var notices = []scheme.Notice{
 	{Kind: scheme.PaymentSettled, Tx: payout.Tx, EndToEnd: payout.EndToEnd, Account: 7},
 	{Kind: scheme.PaymentRejected, Tx: payout.Tx, EndToEnd: payout.EndToEnd, Reason: "AC03"},
 	{Kind: scheme.PaymentArrived, EndToEnd: payout.EndToEnd, Arrived: ledger.ReceivePayment{
-		EndToEnd: payout.EndToEnd, Amount: ledger.MaxAmount, Key: "k", TxID: "PIXIN5", PayerName: "Zé <&>", PayerDocument: "any thing",
+		EndToEnd: payout.EndToEnd, Amount: pix.MaxAmount, Key: "k", TxID: "PIXIN5", PayerName: "Zé <&>", PayerDocument: "any thing",
 		PayerISPB: "99999003", Description: "pão", PaidAt: 1_790_000_000_007,
 	}},
 	{Kind: scheme.PaymentArrived, EndToEnd: payout.EndToEnd, Arrived: ledger.ReceivePayment{EndToEnd: payout.EndToEnd, Amount: 1, Key: "k"}},
 	{
-		Kind: scheme.ReturnReceived, Tx: payout.Tx, EndToEnd: payout.EndToEnd, ReturnID: returnID, Amount: ledger.MaxAmount, Reason: "MD06",
+		Kind: scheme.ReturnReceived, Tx: payout.Tx, EndToEnd: payout.EndToEnd, ReturnID: returnID, Amount: pix.MaxAmount, Reason: "MD06",
 	},
 	{Kind: scheme.PaymentArrived, EndToEnd: payout.EndToEnd, Arrived: ledger.ReceivePayment{EndToEnd: payout.EndToEnd, Amount: 1}},
 	{Kind: scheme.PaymentArrived, EndToEnd: payout.EndToEnd, Account: 7, Arrived: ledger.ReceivePayment{EndToEnd: payout.EndToEnd, Amount: 1, Key: "k"}},
@@ -149,7 +150,7 @@ func FuzzReadNotice(f *testing.F) {
 		if err != nil || !reflect.DeepEqual(n, again) {
 			t.Errorf("%s: %+v, then %+v (%v)", body, n, again, err)
 		}
-		if n.Kind == scheme.PaymentArrived && (n.Arrived.Amount < 1 || n.Arrived.Amount > ledger.MaxAmount) {
+		if n.Kind == scheme.PaymentArrived && (n.Arrived.Amount < 1 || n.Arrived.Amount > pix.MaxAmount) {
 			t.Errorf("%s: %+v", body, n)
 		}
 	})
@@ -165,7 +166,7 @@ func FuzzReadRequests(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if r, err := ReadReturn(body); err == nil {
 			again, err := ReadReturn(encode(returnOf(r)))
-			if err != nil || again != r || r.Amount < 1 || r.Amount > ledger.MaxAmount {
+			if err != nil || again != r || r.Amount < 1 || r.Amount > pix.MaxAmount {
 				t.Errorf("%s: %+v, then %+v (%v)", body, r, again, err)
 			}
 		}

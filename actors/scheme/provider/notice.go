@@ -6,33 +6,34 @@ import (
 	"slices"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/redact"
 	"pixd/actors/scheme"
 )
 
 // Notice is a message of the scheme to the engine. Its kind decides which fields it has.
 type Notice struct {
-	Kind          string        `json:"kind"`
-	TransactionID string        `json:"transaction_id,omitempty"` // our transaction id of a payout or a refund
-	EndToEndID    string        `json:"end_to_end_id"`            // of a refund, its D id
-	AccountID     string        `json:"account_id,omitempty"`     // our account, as the registration or the payment named it
-	ReturnID      string        `json:"return_id,omitempty"`
-	InfractionID  string        `json:"infraction_id,omitempty"`
-	Amount        ledger.Amount `json:"amount,omitempty"` // base units of a return or an infraction
-	Reason        string        `json:"reason,omitempty"` // the code of a rejection or a return
-	Situation     string        `json:"situation,omitempty"`
+	Kind          string     `json:"kind"`
+	TransactionID string     `json:"transaction_id,omitempty"` // our transaction id of a payout or a refund
+	EndToEndID    string     `json:"end_to_end_id"`            // of a refund, its D id
+	AccountID     string     `json:"account_id,omitempty"`     // our account, as the registration or the payment named it
+	ReturnID      string     `json:"return_id,omitempty"`
+	InfractionID  string     `json:"infraction_id,omitempty"`
+	Amount        pix.Amount `json:"amount,omitempty"` // base units of a return or an infraction
+	Reason        string     `json:"reason,omitempty"` // the code of a rejection or a return
+	Situation     string     `json:"situation,omitempty"`
 
 	Arrived *Arrived `json:"arrived,omitempty"`
 }
 
 // Arrived is a customer's payment to one of the engine's keys.
 type Arrived struct {
-	Amount      ledger.Amount `json:"amount"` // base units
-	PixKey      string        `json:"pix_key,omitempty"`
-	TxID        string        `json:"txid,omitempty"`
-	Description string        `json:"description,omitempty"`
-	Payer       Owner         `json:"payer"`
-	PaidAt      string        `json:"paid_at,omitempty"` // when the scheme took it
+	Amount      pix.Amount `json:"amount"` // base units
+	PixKey      string     `json:"pix_key,omitempty"`
+	TxID        string     `json:"txid,omitempty"`
+	Description string     `json:"description,omitempty"`
+	Payer       Owner      `json:"payer"`
+	PaidAt      string     `json:"paid_at,omitempty"` // when the scheme took it
 }
 
 // kinds are the kinds of notice that this version knows, by their names in the protocol.
@@ -153,8 +154,8 @@ func (m *Notice) only(kind scheme.NoticeKind) error {
 
 var errEndToEnd = errors.New("end_to_end_id must be E, an ISPB, yyyyMMddHHmm and 11 letters or digits")
 
-func amount(a ledger.Amount) error {
-	if a < 1 || a > ledger.MaxAmount {
+func amount(a pix.Amount) error {
+	if a < 1 || a > pix.MaxAmount {
 		return errAmount
 	}
 	return nil
@@ -167,12 +168,12 @@ func (m *Notice) arrival() (scheme.Notice, error) {
 	switch {
 	case a == nil:
 		return scheme.Notice{}, errors.New("arrived is required")
-	case !ledger.ValidEndToEnd(m.EndToEndID):
+	case !pix.ValidEndToEnd(m.EndToEndID):
 		return scheme.Notice{}, errEndToEnd
 	case amount(a.Amount) != nil:
 		return scheme.Notice{}, errAmount
 	}
-	var paid ledger.Millis
+	var paid pix.Millis
 	if a.PaidAt != "" {
 		var err error
 		if paid, err = instant("arrived.paid_at", a.PaidAt); err != nil {
@@ -194,7 +195,7 @@ func (m *Notice) outcome(kind scheme.NoticeKind) (scheme.Notice, error) {
 		return scheme.Notice{}, err
 	case slices.Contains(withReason, kind) != (m.Reason != "") || len(m.Reason) > maxReason:
 		return scheme.Notice{}, errors.New("reason goes with payment_rejected, return_rejected and return_received, in at most 35 characters")
-	case kind == scheme.ReturnReceived && !ledger.ValidReturnID(m.ReturnID):
+	case kind == scheme.ReturnReceived && !pix.ValidReturnID(m.ReturnID):
 		return scheme.Notice{}, errors.New("return_id must be D, an ISPB, yyyyMMddHHmm and 11 letters or digits")
 	case kind == scheme.ReturnReceived && amount(m.Amount) != nil:
 		return scheme.Notice{}, errAmount
@@ -206,7 +207,7 @@ func (m *Notice) outcome(kind scheme.NoticeKind) (scheme.Notice, error) {
 // a report.
 func (m *Notice) infraction(kind scheme.NoticeKind) (scheme.Notice, error) {
 	switch {
-	case !ledger.ValidEndToEnd(m.EndToEndID):
+	case !pix.ValidEndToEnd(m.EndToEndID):
 		return scheme.Notice{}, errEndToEnd
 	case !messageID(m.InfractionID):
 		return scheme.Notice{}, errors.New("infraction_id must be 1 to 64 letters, digits, dots, dashes or underscores")

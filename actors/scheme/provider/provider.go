@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -31,7 +32,7 @@ func New(o Options) (*Provider, error) {
 func (p *Provider) Close() { p.client.close() }
 
 // RegisterKey implements scheme.Scheme.
-func (p *Provider) RegisterKey(ctx context.Context, k ledger.Key, a ledger.AccountID) error {
+func (p *Provider) RegisterKey(ctx context.Context, k pix.Key, a pix.AccountID) error {
 	var done Done
 	if err := p.ask(ctx, PathRegister, Registration{keyOf(k), a.String()}, &done); err != nil {
 		return fmt.Errorf("scheme: register a key of %v: %w", a, err)
@@ -40,7 +41,7 @@ func (p *Provider) RegisterKey(ctx context.Context, k ledger.Key, a ledger.Accou
 }
 
 // DeregisterKey implements scheme.Scheme.
-func (p *Provider) DeregisterKey(ctx context.Context, k ledger.Key, a ledger.AccountID) error {
+func (p *Provider) DeregisterKey(ctx context.Context, k pix.Key, a pix.AccountID) error {
 	var done Done
 	if err := p.ask(ctx, PathDeregister, Registration{keyOf(k), a.String()}, &done); err != nil {
 		return fmt.Errorf("scheme: deregister a key of %v: %w", a, err)
@@ -49,15 +50,15 @@ func (p *Provider) DeregisterKey(ctx context.Context, k ledger.Key, a ledger.Acc
 }
 
 // Lookup implements scheme.Scheme.
-func (p *Provider) Lookup(ctx context.Context, q scheme.Query) (ledger.Party, error) {
+func (p *Provider) Lookup(ctx context.Context, q scheme.Query) (pix.Party, error) {
 	var found Found
 	err := p.ask(ctx, PathLookup, Lookup{q.Tx.String(), q.EndToEnd, q.Account.String(), keyOf(q.Key)}, &found)
-	var owner ledger.Party
+	var owner pix.Party
 	if err == nil {
 		owner, err = found.Owner.parse()
 	}
 	if err != nil {
-		return ledger.Party{}, fmt.Errorf("scheme: look up for %v: %w", q.Tx, err)
+		return pix.Party{}, fmt.Errorf("scheme: look up for %v: %w", q.Tx, err)
 	}
 	return owner, nil
 }
@@ -72,7 +73,7 @@ func (p *Provider) Submit(ctx context.Context, s scheme.Payment) (scheme.State, 
 }
 
 // Ask implements scheme.Scheme.
-func (p *Provider) Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (scheme.State, error) {
+func (p *Provider) Ask(ctx context.Context, tx pix.TxID, endToEnd string) (scheme.State, error) {
 	state, err := p.reported(ctx, PathAsk, Question{tx.String(), endToEnd})
 	if err != nil {
 		return scheme.State{}, fmt.Errorf("scheme: ask for %v: %w", tx, err)

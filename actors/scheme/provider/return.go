@@ -6,19 +6,19 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
 // Return submits a refund: the return of a payment that the engine's institution received.
 type Return struct {
-	TransactionID      string        `json:"transaction_id"`
-	EndToEndID         string        `json:"end_to_end_id"` // the refund's own id, D…
-	AccountID          string        `json:"account_id"`
-	OriginalEndToEndID string        `json:"original_end_to_end_id"`
-	Amount             ledger.Amount `json:"amount"` // base units
-	Reason             string        `json:"reason,omitempty"`
-	Description        string        `json:"description,omitempty"`
+	TransactionID      string     `json:"transaction_id"`
+	EndToEndID         string     `json:"end_to_end_id"` // the refund's own id, D…
+	AccountID          string     `json:"account_id"`
+	OriginalEndToEndID string     `json:"original_end_to_end_id"`
+	Amount             pix.Amount `json:"amount"` // base units
+	Reason             string     `json:"reason,omitempty"`
+	Description        string     `json:"description,omitempty"`
 }
 
 // The largest numbers of characters of a refund's texts.

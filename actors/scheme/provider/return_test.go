@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -18,7 +18,7 @@ var repayment = scheme.Refund{
 // TestReturnsTravel checks that a refund is read as it was sent, whatever its texts are.
 func TestReturnsTravel(t *testing.T) {
 	whole := repayment
-	whole.Amount, whole.Account = ledger.MaxAmount, ledger.LastAccountID
+	whole.Amount, whole.Account = pix.MaxAmount, pix.LastAccountID
 	for _, texts := range [][2]string{
 		{"MD06", "troco"},
 		{"", ""},

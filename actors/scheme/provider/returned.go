@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -30,15 +31,15 @@ type ReturnedList struct {
 
 // Returned is a return that the engine submitted before.
 type Returned struct {
-	TransactionID string        `json:"transaction_id"`
-	EndToEndID    string        `json:"end_to_end_id"` // the return's own id, D…
-	Amount        ledger.Amount `json:"amount"`        // base units
-	Reason        string        `json:"reason,omitempty"`
-	Progress      string        `json:"progress"` // pending or settled
+	TransactionID string     `json:"transaction_id"`
+	EndToEndID    string     `json:"end_to_end_id"` // the return's own id, D…
+	Amount        pix.Amount `json:"amount"`        // base units
+	Reason        string     `json:"reason,omitempty"`
+	Progress      string     `json:"progress"` // pending or settled
 }
 
 // ReadReturnedQuestion reads a request to PathReturned.
-func ReadReturnedQuestion(body []byte) (account ledger.AccountID, endToEnd string, err error) {
+func ReadReturnedQuestion(body []byte) (account pix.AccountID, endToEnd string, err error) {
 	var m ReturnedQuestion
 	if err := decode(body, &m, false); err != nil {
 		return 0, "", err
@@ -82,7 +83,7 @@ func (m *ReturnedList) parse() (all []ledger.Returned, err error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case !ledger.ValidReturnID(r.EndToEndID):
+		case !pix.ValidReturnID(r.EndToEndID):
 			return nil, errors.New("end_to_end_id of a return must begin with D and have 32 characters")
 		case amount(r.Amount) != nil:
 			return nil, errAmount
@@ -95,7 +96,7 @@ func (m *ReturnedList) parse() (all []ledger.Returned, err error) {
 }
 
 // Returns implements scheme.Scheme.
-func (p *Provider) Returns(ctx context.Context, account ledger.AccountID, endToEnd string) ([]ledger.Returned, error) {
+func (p *Provider) Returns(ctx context.Context, account pix.AccountID, endToEnd string) ([]ledger.Returned, error) {
 	var m ReturnedList
 	err := p.askFor(ctx, PathReturned, ReturnedQuestion{account.String(), endToEnd}, &m, maxReturned)
 	var all []ledger.Returned

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // The headers of every message. An answer has no message id of its own: its signature
@@ -103,7 +103,7 @@ var (
 // Verify checks that the other side signed a message, and that its time is within Window of
 // now. If the signature is valid, stated is the message's time, even if that is outside
 // Window; otherwise stated is 0.
-func (s Secret) Verify(m Message, signature string, now ledger.Millis) (stated ledger.Millis, err error) {
+func (s Secret) Verify(m Message, signature string, now pix.Millis) (stated pix.Millis, err error) {
 	if !messageID(m.ID) {
 		return 0, errMessageID
 	}
@@ -117,7 +117,7 @@ func (s Secret) Verify(m Message, signature string, now ledger.Millis) (stated l
 	if now.Time().Sub(at).Abs() > Window {
 		err = errClock
 	}
-	return ledger.Millis(at.UnixMilli()), err
+	return pix.Millis(at.UnixMilli()), err
 }
 
 // messageID reports whether s has the form of a message's id.

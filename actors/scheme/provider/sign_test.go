@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
-const noon = ledger.Millis(1_793_275_200_000) // 2026-10-29T12:00:00Z
+const noon = pix.Millis(1_793_275_200_000) // 2026-10-29T12:00:00Z
 
 func secret(t testing.TB, s string) Secret {
 	t.Helper()
@@ -160,8 +160,8 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%q: %v", wrong, err)
 		}
 	}
-	const window = ledger.Millis(Window / time.Millisecond)
-	for now, want := range map[ledger.Millis]error{
+	const window = pix.Millis(Window / time.Millisecond)
+	for now, want := range map[pix.Millis]error{
 		noon + window: nil, noon - window: nil, noon + window + 1: errClock, noon - window - 1: errClock,
 	} {
 		if _, err := s.Verify(vector, signature, now); !errors.Is(err, want) {
@@ -187,7 +187,7 @@ func TestVerify(t *testing.T) {
 func TestGuard(t *testing.T) {
 	now := noon
 	s := secret(t, shared)
-	g := NewGuard(s, ToEngine, func() ledger.Millis { return now }, nil)
+	g := NewGuard(s, ToEngine, func() pix.Millis { return now }, nil)
 	admit := func(id string) (func(bool), error) {
 		m := vector
 		m.ID, m.Timestamp = id, now.String()
@@ -232,7 +232,7 @@ func TestGuard(t *testing.T) {
 // TestGuardForgets checks that the number of remembered ids is bounded.
 func TestGuardForgets(t *testing.T) {
 	now := noon
-	g := NewGuard(secret(t, shared), ToEngine, func() ledger.Millis { return now }, nil)
+	g := NewGuard(secret(t, shared), ToEngine, func() pix.Millis { return now }, nil)
 	for n := range 3 * generationIDs {
 		id := [16]byte{byte(n), byte(n >> 8), byte(n >> 16)}
 		g.inWork[id] = struct{}{}

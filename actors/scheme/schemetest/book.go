@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -83,7 +84,7 @@ func comesBack(t *testing.T, b Body) {
 	next.start(t, in)
 	n := in.awaitOf(t, matter{p.Tx, true}, 1)
 	if n != first || n.EndToEnd != p.EndToEnd || n.Amount != p.Amount || n.Reason != "MD06" ||
-		len(n.ReturnID) != 32 || n.ReturnID[0] != 'D' || !ledger.ValidEndToEnd("E"+n.ReturnID[1:]) {
+		len(n.ReturnID) != 32 || n.ReturnID[0] != 'D' || !pix.ValidEndToEnd("E"+n.ReturnID[1:]) {
 		t.Errorf("notice %+v, and after a restart %+v", first, n)
 	}
 }
@@ -126,7 +127,7 @@ func keepsBook(t *testing.T, b Body) {
 	in := newInbox(0)
 	b.start(t, in)
 	b.expectBook(t, nil, nil)
-	at := func(key string, a ledger.AccountID, amount ledger.Amount) scheme.Payment {
+	at := func(key string, a pix.AccountID, amount pix.Amount) scheme.Payment {
 		p := payment(b, key)
 		p.Account, p.Amount = a, amount
 		b.submit(t, p)
@@ -167,7 +168,7 @@ func bookOfOneInstant(t *testing.T, b Body) {
 	pay := func() {
 		for a := range accounts {
 			p := payment(b, "settle-now@pix.test")
-			p.Account = ledger.AccountID(a + 1)
+			p.Account = pix.AccountID(a + 1)
 			b.submit(t, p)
 		}
 	}
@@ -179,7 +180,7 @@ func bookOfOneInstant(t *testing.T, b Body) {
 		}
 	})
 	for range rounds {
-		k, sent := b.book(t), ledger.Amount(0)
+		k, sent := b.book(t), pix.Amount(0)
 		for _, a := range k.Accounts {
 			sent += a.Sent
 		}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -19,14 +19,14 @@ import (
 // recipient's key chooses a payment's outcome; payments settle within a fraction of a second.
 type Body struct {
 	Scheme scheme.Scheme
-	Now    func() ledger.Millis // returns the time of the scheme's clock
+	Now    func() pix.Millis // returns the time of the scheme's clock
 	Start  func(scheme.Feed) error
 	// Pay has a customer pay an amount to one of our keys, with the scheme's date at, and
 	// returns the payment's end-to-end id.
-	Pay func(t *testing.T, key ledger.Key, amount ledger.Amount, at ledger.Millis) string
+	Pay func(t *testing.T, key pix.Key, amount pix.Amount, at pix.Millis) string
 	// Payable reports whether the scheme knows a key, so that a customer can pay to it. It may
 	// have a customer do that.
-	Payable func(t *testing.T, key ledger.Key) bool
+	Payable func(t *testing.T, key pix.Key) bool
 	// Again ends the implementation's process without warning and starts another one on the
 	// data that is durable.
 	Again func(t *testing.T) Body
@@ -86,15 +86,15 @@ func payment(b Body, key string) scheme.Payment {
 	numbers.Unlock()
 	now := b.Now()
 	return scheme.Payment{
-		Tx: ledger.NewTxID(now, [10]byte{byte(n >> 8), byte(n)}), Account: 7, Amount: ledger.Amount(100 * n),
-		EndToEnd: ledger.EndToEnd("99999004", now, fmt.Sprintf("%011d", n)),
-		Key:      ledger.Key{Type: ledger.KeyEmail, Value: key},
+		Tx: pix.NewTxID(now, [10]byte{byte(n >> 8), byte(n)}), Account: 7, Amount: pix.Amount(100 * n),
+		EndToEnd: pix.EndToEnd("99999004", now, fmt.Sprintf("%011d", n)),
+		Key:      pix.Key{Type: pix.KeyEmail, Value: key},
 	}
 }
 
 // matter is the subject of a notice: one payment or refund, or a return of a payment.
 type matter struct {
-	tx   ledger.TxID
+	tx   pix.TxID
 	back bool
 }
 

@@ -8,20 +8,21 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
 // keys are PIX keys of accounts 7 and 8, to which customers pay.
-var keys = map[ledger.AccountID]ledger.Key{
-	7: {Type: ledger.KeyEVP, Value: "00000000-0000-4000-8000-000000000007"},
-	8: {Type: ledger.KeyEVP, Value: "00000000-0000-4000-8000-000000000008"},
+var keys = map[pix.AccountID]pix.Key{
+	7: {Type: pix.KeyEVP, Value: "00000000-0000-4000-8000-000000000007"},
+	8: {Type: pix.KeyEVP, Value: "00000000-0000-4000-8000-000000000008"},
 }
 
-const day = ledger.Millis(24 * time.Hour / time.Millisecond)
+const day = pix.Millis(24 * time.Hour / time.Millisecond)
 
 // receive has a customer pay 100 base units to an account, at a time by the scheme's clock,
 // and returns the payment's end-to-end id.
-func (b Body) receive(t *testing.T, a ledger.AccountID, at ledger.Millis) string {
+func (b Body) receive(t *testing.T, a pix.AccountID, at pix.Millis) string {
 	t.Helper()
 	if err := b.Scheme.RegisterKey(t.Context(), keys[a], a); err != nil {
 		t.Fatal(err)
@@ -93,7 +94,7 @@ func rejectsRefunds(t *testing.T, b Body) {
 	long.Description = strings.Repeat("ã", 140)
 	unformed, old := refund(b, fresh, "MD06"), refund(b, fresh, "nonsense")
 	unformed.EndToEnd = "nonsense" + unformed.EndToEnd[8:]
-	old.EndToEnd = "D" + ledger.EndToEnd("99999004", now-day, old.EndToEnd[21:])[1:]
+	old.EndToEnd = "D" + pix.EndToEnd("99999004", now-day, old.EndToEnd[21:])[1:]
 	for name, c := range map[string]struct {
 		refund scheme.Refund
 		want   scheme.State
@@ -147,7 +148,7 @@ func returnsAgain(t *testing.T, b Body) {
 
 // expectReturned checks what account 7 and its institution have returned of what they
 // received, and what came back to the payers' institution.
-func (b Body) expectReturned(t *testing.T, amount ledger.Amount) {
+func (b Body) expectReturned(t *testing.T, amount pix.Amount) {
 	t.Helper()
 	k := b.book(t)
 	found := 0
@@ -235,7 +236,7 @@ func listsReturns(t *testing.T, b Body) {
 	b.expectReturns(t, 7, "E99999003202603011200nobodypaids")
 }
 
-func (b Body) returns(t *testing.T, a ledger.AccountID, original string) []ledger.Returned {
+func (b Body) returns(t *testing.T, a pix.AccountID, original string) []ledger.Returned {
 	t.Helper()
 	all, err := b.Scheme.Returns(t.Context(), a, original)
 	if err != nil {
@@ -244,7 +245,7 @@ func (b Body) returns(t *testing.T, a ledger.AccountID, original string) []ledge
 	return all
 }
 
-func (b Body) expectReturns(t *testing.T, a ledger.AccountID, original string, want ...ledger.Returned) {
+func (b Body) expectReturns(t *testing.T, a pix.AccountID, original string, want ...ledger.Returned) {
 	t.Helper()
 	if got := b.returns(t, a, original); !slices.Equal(got, want) {
 		t.Errorf("returns of %s by %v: %+v, want %+v", original, a, got, want)

@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
 // sendsBack refuses a customer's payment. Its notice must not come again, also after a
 // restart, and the book must not count it as received. A payment that is taken counts.
 func sendsBack(t *testing.T, b Body) {
-	k := ledger.Key{Type: ledger.KeyEVP, Value: "00000000-0000-4000-8000-000000000009"}
+	k := pix.Key{Type: pix.KeyEVP, Value: "00000000-0000-4000-8000-000000000009"}
 	if err := b.Scheme.RegisterKey(t.Context(), k, 7); err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func sendsBack(t *testing.T, b Body) {
 	if err := b.Start(refuse); err != nil {
 		t.Fatal(err)
 	}
-	for _, amount := range []ledger.Amount{30, 500} {
+	for _, amount := range []pix.Amount{30, 500} {
 		paid := b.Pay(t, k, amount, b.Now())
 		select {
 		case got := <-heard:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -59,7 +60,7 @@ func expect(t *testing.T, what string, got, want scheme.State) {
 }
 
 func registersTwice(t *testing.T, b Body) {
-	k := ledger.Key{Type: ledger.KeyEVP, Value: "00000000-0000-4000-8000-000000000001"}
+	k := pix.Key{Type: pix.KeyEVP, Value: "00000000-0000-4000-8000-000000000001"}
 	for range 3 {
 		if err := b.Scheme.RegisterKey(t.Context(), k, 7); err != nil {
 			t.Fatal(err)
@@ -70,7 +71,7 @@ func registersTwice(t *testing.T, b Body) {
 // givesBack deregisters a key. Only its owner's deregistration counts, also after a restart,
 // and the key is free for another account then.
 func givesBack(t *testing.T, b Body) {
-	k := ledger.Key{Type: ledger.KeyEmail, Value: "a+b/c@example.com"}
+	k := pix.Key{Type: pix.KeyEmail, Value: "a+b/c@example.com"}
 	tell := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -106,7 +107,7 @@ func givesBack(t *testing.T, b Body) {
 }
 
 func looksUp(t *testing.T, b Body) {
-	look := func(key string) (ledger.Party, error) {
+	look := func(key string) (pix.Party, error) {
 		p := payment(b, key)
 		o, err := b.Scheme.Lookup(t.Context(), scheme.Query{Account: 7, Tx: p.Tx, Key: p.Key, EndToEnd: p.EndToEnd})
 		expect(t, "after a lookup", b.ask(t, p), unknown)
@@ -114,7 +115,7 @@ func looksUp(t *testing.T, b Body) {
 	}
 	first, err := look("ana@example.com")
 	again, _ := look("ana@example.com")
-	if err != nil || first != again || first.Name == "" || len(first.Document) != 11 || !ledger.ISPB(first.ISPB) {
+	if err != nil || first != again || first.Name == "" || len(first.Document) != 11 || !pix.ISPB(first.ISPB) {
 		t.Errorf("owner %+v, then %+v (%v)", first, again, err)
 	}
 	if company, _ := look("owner-12345678000195@pix.test"); company.Document != "12345678000195" {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -47,7 +47,7 @@ func BenchmarkBook(b *testing.B) {
 		work.Go(func() {
 			for range 200 {
 				p := payoutAt(now())
-				p.Account = ledger.AccountID(n + 1)
+				p.Account = pix.AccountID(n + 1)
 				if _, err := s.Submit(b.Context(), p); err != nil {
 					b.Error(err)
 				}

@@ -7,7 +7,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"pixd/actors/cbormap"
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -30,36 +30,36 @@ const (
 
 // keyRow is one of the engine's PIX keys.
 type keyRow struct {
-	Account ledger.AccountID `cbor:"1,keyasint"`
-	Type    ledger.KeyType   `cbor:"2,keyasint"`
+	Account pix.AccountID `cbor:"1,keyasint"`
+	Type    pix.KeyType   `cbor:"2,keyasint"`
 }
 
 // payment is a payout in the scheme's book. Its outcome is decided at its submission: it
 // settles at DueAt, or is rejected then where Reason is not empty.
 type payment struct {
-	Tx       ledger.TxID      `cbor:"1,keyasint"`
-	Account  ledger.AccountID `cbor:"2,keyasint"`
-	EndToEnd string           `cbor:"3,keyasint"`
-	Amount   ledger.Amount    `cbor:"4,keyasint"`
-	Key      string           `cbor:"5,keyasint"`
-	At       ledger.Millis    `cbor:"6,keyasint"` // time of submission
-	DueAt    ledger.Millis    `cbor:"7,keyasint"` // time from which on the payment is settled or rejected
-	Reason   string           `cbor:"8,keyasint,omitempty"`
+	Tx       pix.TxID      `cbor:"1,keyasint"`
+	Account  pix.AccountID `cbor:"2,keyasint"`
+	EndToEnd string        `cbor:"3,keyasint"`
+	Amount   pix.Amount    `cbor:"4,keyasint"`
+	Key      string        `cbor:"5,keyasint"`
+	At       pix.Millis    `cbor:"6,keyasint"` // time of submission
+	DueAt    pix.Millis    `cbor:"7,keyasint"` // time from which on the payment is settled or rejected
+	Reason   string        `cbor:"8,keyasint,omitempty"`
 }
 
 // arrival is a customer's payment to one of the engine's keys.
 type arrival struct {
-	EndToEnd      string           `cbor:"1,keyasint"`
-	Account       ledger.AccountID `cbor:"2,keyasint"`
-	Key           string           `cbor:"3,keyasint"`
-	Amount        ledger.Amount    `cbor:"4,keyasint"`
-	TxID          string           `cbor:"5,keyasint,omitempty"`
-	PayerName     string           `cbor:"6,keyasint,omitempty"`
-	PayerDocument string           `cbor:"7,keyasint,omitempty"`
-	PayerISPB     string           `cbor:"8,keyasint,omitempty"`
-	At            ledger.Millis    `cbor:"9,keyasint"` // the scheme's date of the payment
-	Description   string           `cbor:"10,keyasint,omitempty"`
-	RefusedAt     ledger.Millis    `cbor:"11,keyasint,omitempty"` // when the engine refused it and it went back; 0: it did not
+	EndToEnd      string        `cbor:"1,keyasint"`
+	Account       pix.AccountID `cbor:"2,keyasint"`
+	Key           string        `cbor:"3,keyasint"`
+	Amount        pix.Amount    `cbor:"4,keyasint"`
+	TxID          string        `cbor:"5,keyasint,omitempty"`
+	PayerName     string        `cbor:"6,keyasint,omitempty"`
+	PayerDocument string        `cbor:"7,keyasint,omitempty"`
+	PayerISPB     string        `cbor:"8,keyasint,omitempty"`
+	At            pix.Millis    `cbor:"9,keyasint"` // the scheme's date of the payment
+	Description   string        `cbor:"10,keyasint,omitempty"`
+	RefusedAt     pix.Millis    `cbor:"11,keyasint,omitempty"` // when the engine refused it and it went back; 0: it did not
 }
 
 func key(tag byte, rest string) []byte {
@@ -68,12 +68,12 @@ func key(tag byte, rest string) []byte {
 
 // openKey returns the key of a notice's open row. The keys order notices by their due time;
 // about names the payment, return, refund or report that the notice is about.
-func openKey(at ledger.Millis, about []byte) []byte {
+func openKey(at pix.Millis, about []byte) []byte {
 	k := append(make([]byte, 0, 9+len(about)), rowOpen)
 	return append(binary.BigEndian.AppendUint64(k, uint64(at)), about...)
 }
 
-func openInstant(k []byte) ledger.Millis { return ledger.Millis(binary.BigEndian.Uint64(k[1:9])) }
+func openInstant(k []byte) pix.Millis { return pix.Millis(binary.BigEndian.Uint64(k[1:9])) }
 
 // row encodes a payment as it is in its row.
 func (p *payment) row() []byte {
@@ -89,10 +89,8 @@ func (p *payment) row() []byte {
 	return m.Bytes
 }
 
-var encoding, _ = cbor.CoreDetEncOptions().EncMode()
-
 func set(k []byte, v any) wal.Op {
-	b, err := encoding.Marshal(v)
+	b, err := cbormap.Encoding.Marshal(v)
 	if err != nil {
 		panic(fmt.Sprintf("sim: encode %T: %v", v, err))
 	}

@@ -10,13 +10,13 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/schemetest"
 	"pixd/wal"
 )
 
-func now() ledger.Millis { return ledger.Millis(time.Now().UnixMilli()) }
+func now() pix.Millis { return pix.Millis(time.Now().UnixMilli()) }
 
 var drawn atomic.Uint64
 
@@ -85,8 +85,8 @@ func closing(t *testing.T, fs *vfs.MemFS) schemetest.Body {
 }
 
 // payer returns the function with which the contract has a customer pay.
-func payer(s *Sim) func(*testing.T, ledger.Key, ledger.Amount, ledger.Millis) string {
-	return func(t *testing.T, k ledger.Key, amount ledger.Amount, at ledger.Millis) string {
+func payer(s *Sim) func(*testing.T, pix.Key, pix.Amount, pix.Millis) string {
+	return func(t *testing.T, k pix.Key, amount pix.Amount, at pix.Millis) string {
 		t.Helper()
 		paid, _, err := s.Pay(t.Context(), Payment{Key: k.Value, Amount: amount, At: at})
 		if err != nil {
@@ -97,8 +97,8 @@ func payer(s *Sim) func(*testing.T, ledger.Key, ledger.Amount, ledger.Millis) st
 }
 
 // payable returns the function with which the contract asks whether the simulator knows a key.
-func payable(s *Sim) func(*testing.T, ledger.Key) bool {
-	return func(t *testing.T, k ledger.Key) bool {
+func payable(s *Sim) func(*testing.T, pix.Key) bool {
+	return func(t *testing.T, k pix.Key) bool {
 		t.Helper()
 		_, _, err := s.Pay(t.Context(), Payment{Key: k.Value, Amount: 1})
 		if err != nil && !errors.Is(err, ErrUnknownKey) {

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 )
@@ -18,7 +18,7 @@ type deliverer struct {
 	sim        *Sim
 	mu         sync.Mutex
 	outbox     outbox
-	reported   ledger.Millis // time at which a failure was last logged
+	reported   pix.Millis    // time at which a failure was last logged
 	unreported int           // number of failures since reported that were not logged
 	wake       chan struct{} // a value in it wakes the goroutine; its capacity is 1
 	stop       chan struct{}
@@ -59,7 +59,7 @@ func (s *Sim) Due() (scheme.Notice, func(error), bool) {
 
 // NextDue returns the time at which Due will return the next notice, which may be in the
 // past. It returns false if no notice waits.
-func (s *Sim) NextDue() (ledger.Millis, bool) {
+func (s *Sim) NextDue() (pix.Millis, bool) {
 	s.out.mu.Lock()
 	defer s.out.mu.Unlock()
 	return s.out.outbox.next()
@@ -186,9 +186,9 @@ func (d *deliverer) ended(i *item, err error) {
 
 // tellEvery is the least time in ms between two log lines about notices that were not
 // acknowledged.
-const tellEvery = ledger.Millis(10_000)
+const tellEvery = pix.Millis(10_000)
 
-func (d *deliverer) complain(n scheme.Notice, err error, now ledger.Millis) {
+func (d *deliverer) complain(n scheme.Notice, err error, now pix.Millis) {
 	d.mu.Lock()
 	if d.reported != 0 && now-d.reported < tellEvery {
 		d.unreported++

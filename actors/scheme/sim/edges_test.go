@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 	"pixd/wal/waltest"
@@ -23,7 +23,7 @@ func TestBookedMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.pay("bb", "settle-now@pix.test", 2)
-	var got []ledger.Amount
+	var got []pix.Amount
 	if err := p.through(mark{}.key(), here, func(_ mark, m *movement) (bool, error) {
 		got = append(got, m.Amount)
 		return true, nil
@@ -78,12 +78,12 @@ func TestScriptsOfRefusedIDs(t *testing.T) {
 	p := newPump(t)
 	for n, key := range []string{"silent@pix.test", "returned@pix.test"} {
 		o := p.pay("aa", "ana@example.com", 1)
-		o.Tx, o.Key.Value = ledger.TxID{9, byte(n)}, key // a second transaction under the same end-to-end id
+		o.Tx, o.Key.Value = pix.TxID{9, byte(n)}, key // a second transaction under the same end-to-end id
 		if _, err := p.Submit(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
 		bad := o
-		bad.Tx, bad.EndToEnd = ledger.TxID{8, byte(n)}, fmt.Sprint("nonsense", n)
+		bad.Tx, bad.EndToEnd = pix.TxID{8, byte(n)}, fmt.Sprint("nonsense", n)
 		if _, err := p.Submit(t.Context(), bad); err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func TestLimitsCountAtOnce(t *testing.T) {
 	p := newPump(t)
 	l := &late{shelf: *p.shelf}
 	p.store = l
-	q := scheme.Query{Tx: ledger.TxID{1}, Key: ledger.Key{Type: ledger.KeyEmail, Value: "client-limited-3@pix.test"}}
+	q := scheme.Query{Tx: pix.TxID{1}, Key: pix.Key{Type: pix.KeyEmail, Value: "client-limited-3@pix.test"}}
 	for n, limited := range []bool{true, true, true, false, false} {
 		_, err := p.Lookup(t.Context(), q)
 		if (err != nil) != limited {
@@ -181,7 +181,7 @@ func TestLimitsCountAtOnce(t *testing.T) {
 // durable, also to a caller who registers the key again before that.
 func TestRegisteredTwiceAtOnce(t *testing.T) {
 	s, store, hurried := openLate(t)
-	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
+	k, _ := pix.ParseKey(pix.KeyEmail, "a@example.com")
 	store.late = true
 	for range 2 {
 		if err := s.RegisterKey(hurried, k, 1); !errors.Is(err, context.Canceled) {
@@ -201,7 +201,7 @@ func TestKeyChangesAtOnce(t *testing.T) {
 	}
 	l := &late{shelf: *p.shelf}
 	p.store = l
-	for n, change := range []func(context.Context, ledger.Key, ledger.AccountID) error{p.DeregisterKey, p.RegisterKey, p.DeregisterKey, p.RegisterKey} {
+	for n, change := range []func(context.Context, pix.Key, pix.AccountID) error{p.DeregisterKey, p.RegisterKey, p.DeregisterKey, p.RegisterKey} {
 		if err := change(hurried, shop, 7); !errors.Is(err, context.Canceled) {
 			t.Errorf("change %d was confirmed before it is durable: %v", n+1, err)
 		}
@@ -222,8 +222,8 @@ func TestKeyChangesAtOnce(t *testing.T) {
 // state is durable.
 func TestAskedBeforeDurable(t *testing.T) {
 	s, store, hurried := openLate(t)
-	k, _ := ledger.ParseKey(ledger.KeyEmail, "a@example.com")
-	p := scheme.Payment{Tx: ledger.NewTxID(0, [10]byte{1}), Account: 1, EndToEnd: "E99999004197001010000abcdefghijk", Amount: 1, Key: k}
+	k, _ := pix.ParseKey(pix.KeyEmail, "a@example.com")
+	p := scheme.Payment{Tx: pix.NewTxID(0, [10]byte{1}), Account: 1, EndToEnd: "E99999004197001010000abcdefghijk", Amount: 1, Key: k}
 	store.late = true
 	if _, err := s.Submit(hurried, p); !errors.Is(err, context.Canceled) {
 		t.Errorf("submitted before it is durable: %v", err)
@@ -247,7 +247,7 @@ func openLate(t *testing.T) (*Sim, *lateStore, context.Context) {
 	hurried, cancel := context.WithCancel(t.Context())
 	cancel()
 	store := &lateStore{InMemory: waltest.NewInMemory()}
-	s, err := Open(Options{Store: store, Now: func() ledger.Millis { return 0 }, Entropy: func() (c [10]byte) { return c }, Log: slog.New(slog.DiscardHandler)})
+	s, err := Open(Options{Store: store, Now: func() pix.Millis { return 0 }, Entropy: func() (c [10]byte) { return c }, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

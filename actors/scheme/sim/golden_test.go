@@ -15,7 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/fxamacker/cbor/v2"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 )
@@ -25,9 +25,9 @@ var rewrite = flag.Bool("rewrite", false, "write the golden files anew: a stored
 // TestGolden checks the encoding of the book's rows, which must not change because later
 // versions must be able to read a book.
 func TestGolden(t *testing.T) {
-	tx := ledger.NewTxID(1772366400000, [10]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
+	tx := pix.NewTxID(1772366400000, [10]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
 	rows := []any{
-		&keyRow{Account: 7, Type: ledger.KeyEmail},
+		&keyRow{Account: 7, Type: pix.KeyEmail},
 		&payment{
 			Tx: tx, Account: 7, EndToEnd: "E99999004202603011200abcdefghijk", Amount: 1_000_000, Key: "ana@example.com",
 			At: 1772366400000, DueAt: 1772366400200, Reason: "AC03",
@@ -76,19 +76,19 @@ func TestGolden(t *testing.T) {
 	golden(t, "rows.golden", b.String())
 }
 
-const goldenNoon = ledger.Millis(1772366400000) // 2026-03-01T12:00:00Z
+const goldenNoon = pix.Millis(1772366400000) // 2026-03-01T12:00:00Z
 
 // TestGoldenBook checks which rows each operation writes.
 func TestGoldenBook(t *testing.T) {
 	at := goldenNoon
 	s := openOn(t, vfs.NewMem(), func(o *Options) {
-		o.Now = func() ledger.Millis { return at }
+		o.Now = func() pix.Millis { return at }
 		o.Entropy = func() [10]byte { return [10]byte{9} }
 	})
 	payouts := func(chars string, keys ...string) (all []scheme.Payment) {
 		for n, key := range keys {
 			p := payoutAt(at)
-			p.Tx, p.EndToEnd, p.Key.Value = ledger.TxID{byte(n + 1)}, "E99999004202603011200abcdefghij"+chars[n:n+1], key
+			p.Tx, p.EndToEnd, p.Key.Value = pix.TxID{byte(n + 1)}, "E99999004202603011200abcdefghij"+chars[n:n+1], key
 			all = append(all, p)
 		}
 		return all
@@ -125,7 +125,7 @@ func TestGoldenBook(t *testing.T) {
 // is a duplicate.
 func TestGoldenRefunds(t *testing.T) {
 	const paid = "E60701190202603011200abcdefghijk"
-	s := openOn(t, vfs.NewMem(), func(o *Options) { o.Now = func() ledger.Millis { return goldenNoon } })
+	s := openOn(t, vfs.NewMem(), func(o *Options) { o.Now = func() pix.Millis { return goldenNoon } })
 	if err := s.RegisterKey(t.Context(), shop, 7); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestGoldenRefunds(t *testing.T) {
 	}
 	for n, c := range []struct{ id, code string }{{"k", "MD06"}, {"l", ""}, {"k", "MD06"}} {
 		if _, err := s.Return(t.Context(), scheme.Refund{
-			Tx: ledger.TxID{byte(n + 1)}, Account: 7, EndToEnd: "D99999004202603011200abcdefghij" + c.id, Original: paid, Amount: 2, Reason: c.code,
+			Tx: pix.TxID{byte(n + 1)}, Account: 7, EndToEnd: "D99999004202603011200abcdefghij" + c.id, Original: paid, Amount: 2, Reason: c.code,
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +184,7 @@ func TestOlderBook(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		s, err := Open(Options{Dir: "sim", FS: fs, Now: func() ledger.Millis { return goldenNoon + 1000 }, Entropy: draw, Log: slog.New(slog.DiscardHandler)})
+		s, err := Open(Options{Dir: "sim", FS: fs, Now: func() pix.Millis { return goldenNoon + 1000 }, Entropy: draw, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 )
@@ -13,19 +13,19 @@ import (
 // Report is a payer's report of a payment that an account received.
 type Report struct {
 	EndToEnd  string
-	Amount    ledger.Amount // base units; 0: the payment's whole amount
-	Situation string        // one of the directory's words for the fraud, such as SCAM
+	Amount    pix.Amount // base units; 0: the payment's whole amount
+	Situation string     // one of the directory's words for the fraud, such as SCAM
 }
 
 // infraction is a Report in the book.
 type infraction struct {
-	ID          string           `cbor:"1,keyasint"` // a UUID v7
-	EndToEnd    string           `cbor:"2,keyasint"`
-	Account     ledger.AccountID `cbor:"3,keyasint"`
-	Amount      ledger.Amount    `cbor:"4,keyasint"`
-	Situation   string           `cbor:"5,keyasint"`
-	At          ledger.Millis    `cbor:"6,keyasint"`
-	CancelledAt ledger.Millis    `cbor:"7,keyasint,omitempty"` // 0: the report is not withdrawn
+	ID          string        `cbor:"1,keyasint"` // a UUID v7
+	EndToEnd    string        `cbor:"2,keyasint"`
+	Account     pix.AccountID `cbor:"3,keyasint"`
+	Amount      pix.Amount    `cbor:"4,keyasint"`
+	Situation   string        `cbor:"5,keyasint"`
+	At          pix.Millis    `cbor:"6,keyasint"`
+	CancelledAt pix.Millis    `cbor:"7,keyasint,omitempty"` // 0: the report is not withdrawn
 }
 
 // cancelled is the tag of the open row for the notice of a report's withdrawal.
@@ -64,7 +64,7 @@ func (s *Sim) Report(ctx context.Context, r Report) (id string, err error) {
 	s.order.Lock()
 	at := s.now()
 	i := &infraction{
-		ID: ledger.NewTxID(at, s.opts.Entropy()).String(), EndToEnd: a.EndToEnd, Account: a.Account,
+		ID: pix.NewTxID(at, s.opts.Entropy()).String(), EndToEnd: a.EndToEnd, Account: a.Account,
 		Amount: r.Amount, Situation: r.Situation, At: at,
 	}
 	done := s.tell(at, i, rowInfraction, i.opened())
@@ -98,7 +98,7 @@ func (s *Sim) Withdraw(ctx context.Context, id string) error {
 }
 
 // tell writes an infraction in its present state, with the notice n about it.
-func (s *Sim) tell(at ledger.Millis, i *infraction, tag byte, n scheme.Notice) <-chan error {
+func (s *Sim) tell(at pix.Millis, i *infraction, tag byte, n scheme.Notice) <-chan error {
 	reported := item{at: at, key: openKey(at, append([]byte{tag}, i.ID...)), notice: n}
 	return s.append([]wal.Op{set(key(rowInfraction, i.ID), i), reported.open(tag)}, func() { s.out.add(reported) })
 }

@@ -3,12 +3,12 @@ package sim
 import (
 	"context"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
 // RegisterKey registers one of the engine's keys, so that customers can pay to it.
-func (s *Sim) RegisterKey(ctx context.Context, k ledger.Key, a ledger.AccountID) error {
+func (s *Sim) RegisterKey(ctx context.Context, k pix.Key, a pix.AccountID) error {
 	row := keyRow{Account: a, Type: k.Type}
 	return s.changeKey(ctx, k.Value, set(key(rowKey, k.Value), row), &row, func(known keyRow, ok bool) bool {
 		return ok && known == row
@@ -17,7 +17,7 @@ func (s *Sim) RegisterKey(ctx context.Context, k ledger.Key, a ledger.AccountID)
 
 // DeregisterKey implements scheme.Scheme. A payment that is being made to the key at the same
 // time may still arrive.
-func (s *Sim) DeregisterKey(ctx context.Context, k ledger.Key, a ledger.AccountID) error {
+func (s *Sim) DeregisterKey(ctx context.Context, k pix.Key, a pix.AccountID) error {
 	return s.changeKey(ctx, k.Value, wal.Op{Kind: wal.OpDelete, Key: key(rowKey, k.Value)}, nil, func(known keyRow, ok bool) bool {
 		return !ok || known.Account != a
 	})

@@ -4,32 +4,32 @@ import (
 	"context"
 	"fmt"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
 // Known is everything that the scheme knows about one payment.
 type Known struct {
 	Kind       MovementKind // MovedPayout, MovedPayment or MovedRefund
-	Tx         ledger.TxID  // transaction id of a payout or a refund
+	Tx         pix.TxID     // transaction id of a payout or a refund
 	EndToEnd   string       // of a refund, the end-to-end id of the payment that it returns, as submitted
 	ReturnID   string       // the own id, D…, of a refund
 	ReturnCode string       // the code that the account stated as a refund's reason
-	Account    ledger.AccountID
-	Amount     ledger.Amount // base units
-	Key        string        // empty for a refund
+	Account    pix.AccountID
+	Amount     pix.Amount // base units
+	Key        string     // empty for a refund
 	State      scheme.State
-	At         ledger.Millis // time of the submission, or of the customer's payment
-	FinalAt    ledger.Millis // time at which the payment became final; 0: the payment is pending
-	Returns    []Returned    // the settled returns of a payout, or refunds of a customer's payment, oldest first
+	At         pix.Millis // time of the submission, or of the customer's payment
+	FinalAt    pix.Millis // time at which the payment became final; 0: the payment is pending
+	Returns    []Returned // the settled returns of a payout, or refunds of a customer's payment, oldest first
 }
 
 // Returned is a return of a payout, or a refund of a customer's payment, in full or in part.
 type Returned struct {
 	ID     string
-	Amount ledger.Amount
+	Amount pix.Amount
 	Reason string
-	At     ledger.Millis
+	At     pix.Millis
 }
 
 // Know returns the payout, the refund or the customer's payment that has an end-to-end id. A
@@ -45,7 +45,7 @@ func (s *Sim) Know(ctx context.Context, endToEnd string) (Known, error) {
 	if !ok {
 		return Known{}, fmt.Errorf("%s: %w", endToEnd, ErrUnknownPayment)
 	}
-	if tx != (ledger.TxID{}) {
+	if tx != (pix.TxID{}) {
 		var r refund
 		if ok, err := read(s.store, refundKey(tx, endToEnd), &r); err != nil || ok {
 			return s.knowRefund(&r), err
@@ -78,7 +78,7 @@ func (s *Sim) knowRefund(r *refund) Known {
 	return k
 }
 
-func (s *Sim) knowPayout(tx ledger.TxID) (Known, error) {
+func (s *Sim) knowPayout(tx pix.TxID) (Known, error) {
 	var p payment
 	ok, err := read(s.store, key(rowPayment, string(tx[:])), &p)
 	if err := present(ok, err); err != nil {

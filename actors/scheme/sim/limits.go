@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -76,7 +77,7 @@ type limitedRow struct {
 // else that of the key's script, as many times as the script says. The count of times is in
 // the book, because the number of waiting payouts has no bound. A killed process may lose the
 // last counts; the payout then meets those limits again.
-func (s *Sim) limit(tx ledger.TxID, o outcome) (ledger.RefusalCode, error) {
+func (s *Sim) limit(tx pix.TxID, o outcome) (ledger.RefusalCode, error) {
 	if c := Capacity(s.lookups.Load()); c != Available {
 		return capacities[c].limit, nil
 	}
@@ -103,7 +104,7 @@ func (s *Sim) limit(tx ledger.TxID, o outcome) (ledger.RefusalCode, error) {
 }
 
 // met returns the number of limits that a payout's lookups have met so far.
-func (s *Sim) met(tx ledger.TxID) (uint64, error) {
+func (s *Sim) met(tx pix.TxID) (uint64, error) {
 	s.mu.Lock()
 	n, ok := s.limited[tx]
 	s.mu.Unlock()

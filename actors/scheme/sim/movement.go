@@ -7,7 +7,7 @@ import (
 	"errors"
 
 	"pixd/actors/cbormap"
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -27,13 +27,13 @@ const (
 // with the payment's row, so its time may lie in the future; the movement counts from that
 // time on. It never changes.
 type movement struct {
-	Kind     MovementKind     `cbor:"1,keyasint"`
-	Account  ledger.AccountID `cbor:"2,keyasint"`
-	Amount   ledger.Amount    `cbor:"3,keyasint"`
-	Other    string           `cbor:"4,keyasint"` // the counterparty's ISPB
-	EndToEnd string           `cbor:"5,keyasint"` // end-to-end id of the payment
-	Tx       ledger.TxID      `cbor:"6,keyasint,omitzero"`
-	ReturnID string           `cbor:"7,keyasint,omitempty"`
+	Kind     MovementKind  `cbor:"1,keyasint"`
+	Account  pix.AccountID `cbor:"2,keyasint"`
+	Amount   pix.Amount    `cbor:"3,keyasint"`
+	Other    string        `cbor:"4,keyasint"` // the counterparty's ISPB
+	EndToEnd string        `cbor:"5,keyasint"` // end-to-end id of the payment
+	Tx       pix.TxID      `cbor:"6,keyasint,omitzero"`
+	ReturnID string        `cbor:"7,keyasint,omitempty"`
 }
 
 // row encodes a movement as it is in its row.
@@ -44,7 +44,7 @@ func (m *movement) row() []byte {
 	b.Int(3, int64(m.Amount))
 	b.Text(4, m.Other)
 	b.Text(5, m.EndToEnd)
-	if m.Tx != (ledger.TxID{}) {
+	if m.Tx != (pix.TxID{}) {
 		b.Blob(6, m.Tx[:])
 	}
 	b.OptText(7, m.ReturnID)
@@ -55,8 +55,8 @@ func (m *movement) row() []byte {
 // millisecond, by their numbers in the order of booking. A movement that is booked later
 // therefore never comes before a movement that could already be read.
 type mark struct {
-	At     ledger.Millis `cbor:"1,keyasint"`
-	Number uint64        `cbor:"2,keyasint"`
+	At     pix.Millis `cbor:"1,keyasint"`
+	Number uint64     `cbor:"2,keyasint"`
 }
 
 func (m mark) after(o mark) bool { return m.At > o.At || m.At == o.At && m.Number > o.Number }
@@ -68,7 +68,7 @@ func (m mark) key() []byte {
 }
 
 func markOf(k []byte) mark {
-	return mark{ledger.Millis(binary.BigEndian.Uint64(k[1:9])), binary.BigEndian.Uint64(k[9:17])}
+	return mark{pix.Millis(binary.BigEndian.Uint64(k[1:9])), binary.BigEndian.Uint64(k[9:17])}
 }
 
 // next is the least key after the mark's key.
@@ -76,7 +76,7 @@ func (m mark) next() []byte { return append(m.key(), 0) }
 
 // moved returns the row of a new movement. The caller holds the lock order until the row is
 // appended.
-func (s *Sim) moved(at ledger.Millis, m *movement) wal.Op {
+func (s *Sim) moved(at pix.Millis, m *movement) wal.Op {
 	s.count++
 	if s.unadded.Add(1) >= addEvery {
 		s.out.rouse()
@@ -113,14 +113,14 @@ func (s *Sim) through(from []byte, here mark, fn func(mark, *movement) (more boo
 
 // Movement is a settled movement of money.
 type Movement struct {
-	At       ledger.Millis
+	At       pix.Millis
 	Kind     MovementKind
-	Tx       ledger.TxID // transaction id of a payout, of a returned payout or of a refund; else zero
-	EndToEnd string      // of a refund, the end-to-end id of the payment that was returned
-	ReturnID string      // the own id, D…, of a return or a refund
-	Account  ledger.AccountID
-	Amount   ledger.Amount // base units
-	Other    string        // the counterparty's ISPB
+	Tx       pix.TxID // transaction id of a payout, of a returned payout or of a refund; else zero
+	EndToEnd string   // of a refund, the end-to-end id of the payment that was returned
+	ReturnID string   // the own id, D…, of a return or a refund
+	Account  pix.AccountID
+	Amount   pix.Amount // base units
+	Other    string     // the counterparty's ISPB
 }
 
 // ErrCursor is the error for a cursor that Movements never returned.
@@ -128,7 +128,7 @@ var ErrCursor = errors.New("not a next_cursor of the movements")
 
 // Movements returns up to limit (1 or more) movements settled at or after since, oldest
 // first. With a cursor the page begins after that cursor; next is empty on the last page.
-func (s *Sim) Movements(ctx context.Context, since ledger.Millis, cursor string, limit int) (page []Movement, next string, err error) {
+func (s *Sim) Movements(ctx context.Context, since pix.Millis, cursor string, limit int) (page []Movement, next string, err error) {
 	from := mark{At: max(since, 0)}.key()
 	if cursor != "" {
 		after, err := parseCursor(cursor)

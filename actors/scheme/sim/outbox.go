@@ -3,14 +3,14 @@ package sim
 import (
 	"container/heap"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 )
 
 // item is a notice with its due time.
 type item struct {
-	at     ledger.Millis
+	at     pix.Millis
 	key    []byte // key of the notice's open row
 	notice scheme.Notice
 	acked  chan struct{} // closed once the notice is acknowledged; may be nil
@@ -64,7 +64,7 @@ func (l *outbox) add(i item) bool {
 
 // next returns the time at which the first notice is due. It returns false if no notice may
 // be delivered now.
-func (l *outbox) next() (ledger.Millis, bool) {
+func (l *outbox) next() (pix.Millis, bool) {
 	if len(l.wait) == 0 || l.open >= l.most {
 		return 0, false
 	}
@@ -72,7 +72,7 @@ func (l *outbox) next() (ledger.Millis, bool) {
 }
 
 // take returns the first notice, if that is due, and counts it as open.
-func (l *outbox) take(now ledger.Millis) (*item, bool) {
+func (l *outbox) take(now pix.Millis) (*item, bool) {
 	if at, ok := l.next(); !ok || at > now {
 		return nil, false
 	}
@@ -82,7 +82,7 @@ func (l *outbox) take(now ledger.Millis) (*item, bool) {
 
 // end takes the result of a delivered notice: without an acknowledgement the notice is put
 // back. It reports whether the time of the next delivery may be earlier because of this call.
-func (l *outbox) end(i *item, acknowledged bool, now ledger.Millis) bool {
+func (l *outbox) end(i *item, acknowledged bool, now pix.Millis) bool {
 	l.open--
 	moves := l.open == l.most-1
 	if !acknowledged {
@@ -92,12 +92,12 @@ func (l *outbox) end(i *item, acknowledged bool, now ledger.Millis) bool {
 }
 
 // pause is the longest pause between two deliveries of a notice, in ms.
-const pause = ledger.Millis(60_000)
+const pause = pix.Millis(60_000)
 
 // again returns a notice that was not acknowledged with its next due time: 1 s from now after
 // the first delivery, then after a pause twice as long each time, up to the constant pause.
-func (i item) again(now ledger.Millis) item {
-	i.at = now + min(ledger.Millis(1000)<<min(i.tries, 10), pause)
+func (i item) again(now pix.Millis) item {
+	i.at = now + min(pix.Millis(1000)<<min(i.tries, 10), pause)
 	i.tries++
 	return i
 }

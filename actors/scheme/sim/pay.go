@@ -6,18 +6,19 @@ import (
 	"fmt"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 )
 
 // Payment is a customer's payment to one of the engine's keys.
 type Payment struct {
-	Key           string        // as the directory spells it
-	Amount        ledger.Amount // base units, 1 to ledger.MaxAmount
+	Key           string     // as the directory spells it
+	Amount        pix.Amount // base units, 1 to ledger.MaxAmount
 	TxID          string
 	Description   string
-	EndToEnd      string        // empty: Pay makes an id
-	At            ledger.Millis // the scheme's date of the payment; 0: now
+	EndToEnd      string     // empty: Pay makes an id
+	At            pix.Millis // the scheme's date of the payment; 0: now
 	PayerName     string
 	PayerDocument string
 	PayerISPB     string
@@ -31,7 +32,7 @@ var (
 
 // Pay books a customer's payment and notifies the engine. A call with an end-to-end id that
 // was used before returns the first payment's result and pays nothing.
-func (s *Sim) Pay(ctx context.Context, p Payment) (endToEnd string, amount ledger.Amount, err error) {
+func (s *Sim) Pay(ctx context.Context, p Payment) (endToEnd string, amount pix.Amount, err error) {
 	row, err := s.arrive(p)
 	if err != nil {
 		return "", 0, err
@@ -58,7 +59,7 @@ func (s *Sim) Pay(ctx context.Context, p Payment) (endToEnd string, amount ledge
 
 // first returns the result of the customer's payment that has an end-to-end id, once that
 // payment is durable. It returns conflict if a payout has the id.
-func (s *Sim) first(ctx context.Context, endToEnd string, conflict error) (string, ledger.Amount, error) {
+func (s *Sim) first(ctx context.Context, endToEnd string, conflict error) (string, pix.Amount, error) {
 	if err := s.settle(ctx); err != nil {
 		return "", 0, err
 	}
@@ -99,7 +100,7 @@ func (s *Sim) arrive(p Payment) (*arrival, error) {
 		a.PayerDocument = cpf(123456789)
 	}
 	if a.EndToEnd == "" {
-		a.EndToEnd = ledger.EndToEnd(a.PayerISPB, a.At, ledger.RandomSuffix(s.opts.Entropy()))
+		a.EndToEnd = pix.EndToEnd(a.PayerISPB, a.At, pix.RandomSuffix(s.opts.Entropy()))
 	}
 	return a, nil
 }
@@ -122,7 +123,7 @@ func (s *Sim) enter(a *arrival, acked chan struct{}) (<-chan error, error) {
 	} else if held {
 		return nil, fmt.Errorf("%s: %w", a.EndToEnd, ErrEndToEnd)
 	}
-	s.hold(a.EndToEnd, ledger.TxID{})
+	s.hold(a.EndToEnd, pix.TxID{})
 	at := s.now()
 	i := item{at: at, key: openKey(at, []byte(a.EndToEnd)), notice: a.notice(), acked: acked}
 	ops := []wal.Op{
@@ -132,7 +133,7 @@ func (s *Sim) enter(a *arrival, acked chan struct{}) (<-chan error, error) {
 		s.moved(at, a.movement()),
 	}
 	return s.append(ops, func() {
-		s.letGo(a.EndToEnd, ledger.TxID{})
+		s.letGo(a.EndToEnd, pix.TxID{})
 		s.out.add(i)
 	}), nil
 }

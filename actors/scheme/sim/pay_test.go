@@ -11,10 +11,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
-var shop = ledger.Key{Type: ledger.KeyEVP, Value: "00000000-0000-4000-8000-000000000001"}
+var shop = pix.Key{Type: pix.KeyEVP, Value: "00000000-0000-4000-8000-000000000001"}
 
 // till is a simulator with a feed that keeps notices by end-to-end id.
 type till struct {
@@ -46,7 +47,7 @@ func newTill(t *testing.T) *till {
 func TestPay(t *testing.T) {
 	k := newTill(t)
 	e2e, amount, err := k.Pay(t.Context(), Payment{Key: shop.Value, Amount: 500})
-	if err != nil || amount != 500 || !ledger.ValidEndToEnd(e2e) || e2e[1:9] != payerISPB {
+	if err != nil || amount != 500 || !pix.ValidEndToEnd(e2e) || e2e[1:9] != payerISPB {
 		t.Fatalf("%s %d %v", e2e, amount, err)
 	}
 	want := ledger.ReceivePayment{
@@ -106,11 +107,11 @@ func TestPayConcurrently(t *testing.T) {
 		id := fmt.Sprintf("E60701190202603011200%011d", round)
 		var work sync.WaitGroup
 		ready := make(chan struct{})
-		amounts := make([]ledger.Amount, 20)
+		amounts := make([]pix.Amount, 20)
 		for n := range amounts {
 			work.Go(func() {
 				<-ready
-				e2e, amount, err := k.Pay(t.Context(), Payment{Key: shop.Value, Amount: ledger.Amount(100 + n), EndToEnd: id})
+				e2e, amount, err := k.Pay(t.Context(), Payment{Key: shop.Value, Amount: pix.Amount(100 + n), EndToEnd: id})
 				if err != nil || e2e != id {
 					t.Errorf("%s: %v", e2e, err)
 				}
@@ -168,25 +169,25 @@ func TestPayNobodyTakes(t *testing.T) {
 	}
 }
 
-func payoutAt(at ledger.Millis) scheme.Payment {
+func payoutAt(at pix.Millis) scheme.Payment {
 	entropy := draw()
 	return scheme.Payment{
-		Tx: ledger.NewTxID(at, entropy), Account: 7, Amount: 100, EndToEnd: ledger.EndToEnd("99999004", at, ledger.RandomSuffix(entropy)),
-		Key: ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"},
+		Tx: pix.NewTxID(at, entropy), Account: 7, Amount: 100, EndToEnd: pix.EndToEnd("99999004", at, pix.RandomSuffix(entropy)),
+		Key: pix.Key{Type: pix.KeyEmail, Value: "ana@example.com"},
 	}
 }
 
 // TestEndToEndLife checks that an end-to-end id is accepted within twelve hours of the minute
 // in it, before and after.
 func TestEndToEndLife(t *testing.T) {
-	noon := ledger.Millis(1772366400000) // 2026-03-01T12:00:00Z
-	const minute, hour = ledger.Millis(60_000), ledger.Millis(3_600_000)
+	noon := pix.Millis(1772366400000) // 2026-03-01T12:00:00Z
+	const minute, hour = pix.Millis(60_000), pix.Millis(3_600_000)
 	s := openOn(t, vfs.NewMem(), func(o *Options) {
 		o.SettleDelay = 0
-		o.Now = func() ledger.Millis { return noon }
+		o.Now = func() pix.Millis { return noon }
 	})
 	for _, c := range []struct {
-		at   ledger.Millis
+		at   pix.Millis
 		want string
 	}{
 		{noon, ""},
@@ -210,14 +211,14 @@ func TestEndToEndLife(t *testing.T) {
 // TestSettlesByTheClock checks that a payment is pending before its due time and settled from
 // that time on.
 func TestSettlesByTheClock(t *testing.T) {
-	at := ledger.Millis(1772366400000)
+	at := pix.Millis(1772366400000)
 	s := openOn(t, vfs.NewMem(), func(o *Options) {
 		o.SettleDelay = time.Minute
-		o.Now = func() ledger.Millis { return at }
+		o.Now = func() pix.Millis { return at }
 	})
 	p := payoutAt(at)
 	var reported []string
-	for _, later := range []ledger.Millis{0, 59_999, 1, 1_000_000} {
+	for _, later := range []pix.Millis{0, 59_999, 1, 1_000_000} {
 		at += later
 		got, err := s.Submit(t.Context(), p)
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 )
@@ -62,7 +62,7 @@ type pump struct {
 	*Sim
 	t     *testing.T
 	shelf *shelf
-	at    ledger.Millis
+	at    pix.Millis
 	drawn byte
 	log   strings.Builder
 }
@@ -80,7 +80,7 @@ func newPump(t *testing.T) *pump {
 func (p *pump) open() {
 	p.t.Helper()
 	s, err := Open(Options{
-		Store: p.shelf, SettleDelay: time.Second, Now: func() ledger.Millis { return p.at },
+		Store: p.shelf, SettleDelay: time.Second, Now: func() pix.Millis { return p.at },
 		Entropy: func() [10]byte { p.drawn++; return [10]byte{9: p.drawn} },
 		Log:     slog.New(slog.NewTextHandler(&p.log, nil)),
 	})
@@ -90,11 +90,11 @@ func (p *pump) open() {
 	p.Sim = s
 }
 
-func (p *pump) pay(chars string, key string, amount ledger.Amount) scheme.Payment {
+func (p *pump) pay(chars string, key string, amount pix.Amount) scheme.Payment {
 	p.t.Helper()
 	o := scheme.Payment{
-		Tx: ledger.TxID{1, chars[0]}, Account: 7, Amount: amount, EndToEnd: "E99999004202603011200abcdefghi" + chars,
-		Key: ledger.Key{Type: ledger.KeyEmail, Value: key},
+		Tx: pix.TxID{1, chars[0]}, Account: 7, Amount: amount, EndToEnd: "E99999004202603011200abcdefghi" + chars,
+		Key: pix.Key{Type: pix.KeyEmail, Value: key},
 	}
 	if _, err := p.Submit(p.t.Context(), o); err != nil {
 		p.t.Fatal(err)

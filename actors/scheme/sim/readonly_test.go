@@ -9,14 +9,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
 // readOnly opens a pump's rows to be read alone.
 func (p *pump) readOnly() *Sim {
 	p.t.Helper()
-	s, err := Open(Options{Store: p.shelf, ReadOnly: true, Now: func() ledger.Millis { return p.at }, Entropy: draw})
+	s, err := Open(Options{Store: p.shelf, ReadOnly: true, Now: func() pix.Millis { return p.at }, Entropy: draw})
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 )
@@ -17,34 +18,34 @@ import (
 // is decided at its submission: it settles at DueAt, or is rejected then where Reason is not
 // empty.
 type refund struct {
-	Tx          ledger.TxID      `cbor:"1,keyasint"`
-	Account     ledger.AccountID `cbor:"2,keyasint"`
-	EndToEnd    string           `cbor:"3,keyasint"` // the refund's own id, which begins with D
-	Original    string           `cbor:"4,keyasint"` // end-to-end id of the customer's payment
-	Amount      ledger.Amount    `cbor:"5,keyasint"`
-	ReturnCode  string           `cbor:"6,keyasint,omitempty"` // the code that the account states as the refund's reason
-	Description string           `cbor:"7,keyasint,omitempty"`
-	At          ledger.Millis    `cbor:"8,keyasint"` // time of submission
-	DueAt       ledger.Millis    `cbor:"9,keyasint"` // time from which on the refund is settled or rejected
-	Reason      string           `cbor:"10,keyasint,omitempty"`
+	Tx          pix.TxID      `cbor:"1,keyasint"`
+	Account     pix.AccountID `cbor:"2,keyasint"`
+	EndToEnd    string        `cbor:"3,keyasint"` // the refund's own id, which begins with D
+	Original    string        `cbor:"4,keyasint"` // end-to-end id of the customer's payment
+	Amount      pix.Amount    `cbor:"5,keyasint"`
+	ReturnCode  string        `cbor:"6,keyasint,omitempty"` // the code that the account states as the refund's reason
+	Description string        `cbor:"7,keyasint,omitempty"`
+	At          pix.Millis    `cbor:"8,keyasint"` // time of submission
+	DueAt       pix.Millis    `cbor:"9,keyasint"` // time from which on the refund is settled or rejected
+	Reason      string        `cbor:"10,keyasint,omitempty"`
 }
 
 // refundKey returns the key of a refund's row. The key has both ids, because a transaction
 // that submits a second refund under another D id moves the money a second time.
-func refundKey(tx ledger.TxID, endToEnd string) []byte {
+func refundKey(tx pix.TxID, endToEnd string) []byte {
 	return key(rowRefund, string(tx[:])+endToEnd)
 }
 
 // settlingKey returns the key of the row that leads from a payment to one of its refunds. The
 // keys order a payment's refunds by the times at which they settle.
-func settlingKey(original string, dueAt ledger.Millis, endToEnd string) []byte {
+func settlingKey(original string, dueAt pix.Millis, endToEnd string) []byte {
 	k := append(key(rowRefunded, original), 0)
 	return append(binary.BigEndian.AppendUint64(k, uint64(dueAt)), endToEnd...)
 }
 
 // returnLife is the longest time from a payment to a refund that the receiving customer asks
 // for (MD06). Source: the PIX regulation's 90 days; the SPI rejects later ones with DT05.
-const returnLife = ledger.Millis(90 * 24 * time.Hour / time.Millisecond)
+const returnLife = pix.Millis(90 * 24 * time.Hour / time.Millisecond)
 
 // returnCodes are the return codes that the scheme accepts.
 var returnCodes = map[string]bool{"MD06": true, "BE08": true, "AM09": true, "SL02": true, "RR04": true, "FR01": true}
@@ -166,7 +167,7 @@ func (s *Sim) decideRefund(r *scheme.Refund, original *arrival, held bool) *refu
 	return row
 }
 
-func (s *Sim) knownRefund(tx ledger.TxID, endToEnd string) (scheme.State, bool, error) {
+func (s *Sim) knownRefund(tx pix.TxID, endToEnd string) (scheme.State, bool, error) {
 	var r refund
 	ok, err := read(s.store, refundKey(tx, endToEnd), &r)
 	if err != nil || !ok {
@@ -199,12 +200,12 @@ func (s *Sim) refunds(original string) (all []Returned, err error) {
 }
 
 // Returns implements scheme.Scheme.
-func (s *Sim) Returns(ctx context.Context, account ledger.AccountID, endToEnd string) (all []ledger.Returned, err error) {
+func (s *Sim) Returns(ctx context.Context, account pix.AccountID, endToEnd string) (all []ledger.Returned, err error) {
 	if err := s.settle(ctx); err != nil {
 		return nil, err
 	}
 	now := s.now()
-	err = s.refundsUntil(endToEnd, ledger.Latest-1, func(r *refund) {
+	err = s.refundsUntil(endToEnd, pix.Latest-1, func(r *refund) {
 		if r.Account == account {
 			all = append(all, ledger.Returned{ID: r.Tx, ReturnID: r.EndToEnd, Amount: r.Amount, Reason: r.ReturnCode, Open: r.DueAt > now})
 		}
@@ -214,7 +215,7 @@ func (s *Sim) Returns(ctx context.Context, account ledger.AccountID, endToEnd st
 
 // refundsUntil calls fn with each refund of a customer's payment that settles at until or
 // earlier, oldest first.
-func (s *Sim) refundsUntil(original string, until ledger.Millis, fn func(*refund)) error {
+func (s *Sim) refundsUntil(original string, until pix.Millis, fn func(*refund)) error {
 	from := append(key(rowRefunded, original), 0)
 	return s.store.Scan(from, settlingKey(original, until+1, ""), func(k, v []byte) (bool, error) {
 		if len(v) != 16 {
@@ -222,7 +223,7 @@ func (s *Sim) refundsUntil(original string, until ledger.Millis, fn func(*refund
 		}
 		id := string(k[len(from)+8:])
 		var r refund
-		ok, err := read(s.store, refundKey(ledger.TxID(v), id), &r)
+		ok, err := read(s.store, refundKey(pix.TxID(v), id), &r)
 		if err := present(ok, err); err != nil {
 			return false, fmt.Errorf("sim: refund %s of %s: %w", id, original, err)
 		}

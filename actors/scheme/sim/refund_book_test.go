@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -99,7 +99,7 @@ func TestRefundAddsUpWhileItSettles(t *testing.T) {
 	paid := paidAt(t, p.Sim, 0, 100)
 	for range 20 {
 		p.giveBackTo(returning(p.at, paid, "MD06", 5))
-		p.at += ledger.Millis(time.Second/time.Millisecond) / 3
+		p.at += pix.Millis(time.Second/time.Millisecond) / 3
 		if err := p.addUp(); err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"testing"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 	"pixd/wal/waltest"
@@ -21,7 +21,7 @@ func TestRefundBeforeDurable(t *testing.T) {
 	}
 	r := returning(0, paidAt(t, s, 0, 100), "MD06", 5)
 	other := r
-	other.Tx = ledger.TxID{9}
+	other.Tx = pix.TxID{9}
 	store.late = true
 	for _, r := range []scheme.Refund{r, r, other} {
 		if state, err := s.Return(hurried, r); !errors.Is(err, context.Canceled) {
@@ -36,7 +36,7 @@ func TestRefundBeforeDurable(t *testing.T) {
 	}
 	store.Settle()
 	store.late = false
-	for tx, want := range map[ledger.TxID]string{r.Tx: "", other.Tx: "DUPL"} {
+	for tx, want := range map[pix.TxID]string{r.Tx: "", other.Tx: "DUPL"} {
 		if state, err := s.Ask(t.Context(), tx, r.EndToEnd); err != nil || state.Reason != want || state.Progress < scheme.Settled {
 			t.Errorf("%+v %v, want %q", state, err, want)
 		}
@@ -62,7 +62,7 @@ func (s lazyStore) Append(e *wal.Entry) wal.Ticket {
 // returned.
 func TestRefundOfWhatIsOnItsWay(t *testing.T) {
 	mem := waltest.NewInMemory()
-	s, err := Open(Options{Store: prompt{mem}, Now: func() ledger.Millis { return 0 }, Entropy: draw, Log: slog.New(slog.DiscardHandler)})
+	s, err := Open(Options{Store: prompt{mem}, Now: func() pix.Millis { return 0 }, Entropy: draw, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,21 +7,21 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
 // returning returns a new refund of a payment that account 7 received.
-func returning(at ledger.Millis, original, code string, amount ledger.Amount) scheme.Refund {
+func returning(at pix.Millis, original, code string, amount pix.Amount) scheme.Refund {
 	entropy := draw()
 	return scheme.Refund{
-		Tx: ledger.NewTxID(at, entropy), Account: 7, EndToEnd: "D" + ledger.EndToEnd("99999004", at, ledger.RandomSuffix(entropy))[1:],
+		Tx: pix.NewTxID(at, entropy), Account: 7, EndToEnd: "D" + pix.EndToEnd("99999004", at, pix.RandomSuffix(entropy))[1:],
 		Original: original, Amount: amount, Reason: code, Description: "troco",
 	}
 }
 
 // paidAt books a customer's payment with the scheme's date at, and returns its end-to-end id.
-func paidAt(t *testing.T, s *Sim, at ledger.Millis, amount ledger.Amount) string {
+func paidAt(t *testing.T, s *Sim, at pix.Millis, amount pix.Amount) string {
 	t.Helper()
 	paid, _, err := s.Pay(t.Context(), Payment{Key: shop.Value, Amount: amount, At: at})
 	if err != nil {
@@ -42,11 +42,11 @@ func (p *pump) giveBackTo(r scheme.Refund) scheme.State {
 // TestRefundOutcomes checks which refunds settle and with which code the others are rejected,
 // inside the call where there is no settle delay.
 func TestRefundOutcomes(t *testing.T) {
-	const minute, day = ledger.Millis(60_000), ledger.Millis(24 * 3_600_000)
+	const minute, day = pix.Millis(60_000), pix.Millis(24 * 3_600_000)
 	at := goldenNoon
-	s := openOn(t, vfs.NewMem(), func(o *Options) { o.SettleDelay, o.Now = 0, func() ledger.Millis { return at } })
+	s := openOn(t, vfs.NewMem(), func(o *Options) { o.SettleDelay, o.Now = 0, func() pix.Millis { return at } })
 	for n, key := range []string{shop.Value, "00000000-0000-4000-8000-000000000002"} {
-		if err := s.RegisterKey(t.Context(), ledger.Key{Type: ledger.KeyEVP, Value: key}, ledger.AccountID(7+n)); err != nil {
+		if err := s.RegisterKey(t.Context(), pix.Key{Type: pix.KeyEVP, Value: key}, pix.AccountID(7+n)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -59,7 +59,7 @@ func TestRefundOutcomes(t *testing.T) {
 	}
 	fresh, last := paidAt(t, s, 0, 100), paidAt(t, s, at-90*day, 100)
 	late := paidAt(t, s, at-90*day-1, 100)
-	id := func(at ledger.Millis) string { return returning(at, "", "", 1).EndToEnd }
+	id := func(at pix.Millis) string { return returning(at, "", "", 1).EndToEnd }
 	for _, c := range []struct{ original, code, id, want string }{
 		{fresh, "MD06", "", ""},
 		{fresh, "BE08", "", ""},
@@ -120,7 +120,7 @@ func TestRefundAgain(t *testing.T) {
 	dupl := scheme.State{Progress: scheme.Rejected, Reason: "DUPL"}
 	changed, other, second := r, r, r
 	changed.Amount, changed.Reason = 31, "ZZ99"
-	other.Tx = ledger.TxID{9}
+	other.Tx = pix.TxID{9}
 	second.EndToEnd = returning(p.at, "", "", 1).EndToEnd
 	for _, s := range []scheme.Refund{r, r, changed, other, other, second} {
 		if got := p.giveBackTo(s); got != pending {
@@ -215,7 +215,7 @@ func TestRefundNotices(t *testing.T) {
 // TestRefundInsideTheCallIsToldLater checks that the notice of a refund which settled inside
 // the call comes a second later, and that of a rejected one at once, as for payouts.
 func TestRefundInsideTheCallIsToldLater(t *testing.T) {
-	for code, wait := range map[string]ledger.Millis{"MD06": 1000, "ZZ99": 0} {
+	for code, wait := range map[string]pix.Millis{"MD06": 1000, "ZZ99": 0} {
 		p := newPump(t)
 		p.opts.SettleDelay = 0
 		paid := paidAt(t, p.Sim, 0, 100)

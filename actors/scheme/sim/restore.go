@@ -3,7 +3,7 @@ package sim
 import (
 	"errors"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -47,7 +47,7 @@ const atOnce = 1000
 // the process ends before the mark is written, the next process does the same again.
 func (s *Sim) makeMovements() error {
 	var ops []wal.Op
-	add := func(at ledger.Millis, m *movement) error {
+	add := func(at pix.Millis, m *movement) error {
 		ops = append(ops, s.moved(at, m))
 		if len(ops) < atOnce {
 			return nil

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 )
@@ -14,8 +14,8 @@ import (
 // PayoutReturn is a counterparty's return of a payout, in full or in part.
 type PayoutReturn struct {
 	EndToEnd string
-	Amount   ledger.Amount // base units; 0: the part of the payout that was not returned yet
-	Reason   string        // the scheme's code; empty: MD06
+	Amount   pix.Amount // base units; 0: the part of the payout that was not returned yet
+	Reason   string     // the scheme's code; empty: MD06
 }
 
 // defaultReason is the scheme's code for a return that the receiving customer asked for.
@@ -31,13 +31,13 @@ var (
 
 // returned is the stored form of a return, whose time may lie in the future.
 type returned struct {
-	ID       string           `cbor:"1,keyasint"` // the return's own id, which begins with D
-	Tx       ledger.TxID      `cbor:"2,keyasint"`
-	EndToEnd string           `cbor:"3,keyasint"`
-	Account  ledger.AccountID `cbor:"4,keyasint"`
-	Amount   ledger.Amount    `cbor:"5,keyasint"`
-	Reason   string           `cbor:"6,keyasint"`
-	At       ledger.Millis    `cbor:"7,keyasint"` // time from which on the return is final
+	ID       string        `cbor:"1,keyasint"` // the return's own id, which begins with D
+	Tx       pix.TxID      `cbor:"2,keyasint"`
+	EndToEnd string        `cbor:"3,keyasint"`
+	Account  pix.AccountID `cbor:"4,keyasint"`
+	Amount   pix.Amount    `cbor:"5,keyasint"`
+	Reason   string        `cbor:"6,keyasint"`
+	At       pix.Millis    `cbor:"7,keyasint"` // time from which on the return is final
 }
 
 func (r *returned) notice() scheme.Notice {
@@ -103,7 +103,7 @@ func (s *Sim) settledPayout(ctx context.Context, endToEnd string) (*payment, err
 		return nil, err
 	}
 	var p payment
-	if ok && tx != (ledger.TxID{}) {
+	if ok && tx != (pix.TxID{}) {
 		ok, err = read(s.store, key(rowPayment, string(tx[:])), &p)
 	} else {
 		ok = false
@@ -121,9 +121,9 @@ func (s *Sim) settledPayout(ctx context.Context, endToEnd string) (*payment, err
 
 // giveBack returns the rows of a return: the return, its movement and its notice, all at the
 // given time. The caller holds the lock order until the rows are appended.
-func (s *Sim) giveBack(p *payment, ordinal uint32, amount ledger.Amount, reason string, at ledger.Millis) ([]wal.Op, item) {
+func (s *Sim) giveBack(p *payment, ordinal uint32, amount pix.Amount, reason string, at pix.Millis) ([]wal.Op, item) {
 	r := &returned{
-		ID: "D" + ledger.EndToEnd(recipientISPB, at, ledger.RandomSuffix(s.opts.Entropy()))[1:],
+		ID: "D" + pix.EndToEnd(recipientISPB, at, pix.RandomSuffix(s.opts.Entropy()))[1:],
 		Tx: p.Tx, EndToEnd: p.EndToEnd, Account: p.Account, Amount: amount, Reason: reason, At: at,
 	}
 	about := binary.BigEndian.AppendUint32(p.Tx[:16:16], ordinal)
@@ -140,7 +140,7 @@ func (s *Sim) giveBack(p *payment, ordinal uint32, amount ledger.Amount, reason 
 
 // returns returns all returns of a payout, oldest first, even those whose time lies in the
 // future.
-func (s *Sim) returns(tx ledger.TxID) (all []returned, err error) {
+func (s *Sim) returns(tx pix.TxID) (all []returned, err error) {
 	from := key(rowReturn, string(tx[:]))
 	err = s.store.Scan(from, wal.PrefixEnd(from), func(k, v []byte) (bool, error) {
 		var r returned

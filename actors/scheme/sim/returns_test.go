@@ -9,7 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -50,14 +50,14 @@ func TestReturnsAtOnce(t *testing.T) {
 // if the script of its key returns the whole payout.
 func TestReturnedByScript(t *testing.T) {
 	at := goldenNoon
-	s := openOn(t, vfs.NewMem(), func(o *Options) { o.Now = func() ledger.Millis { return at } })
+	s := openOn(t, vfs.NewMem(), func(o *Options) { o.Now = func() pix.Millis { return at } })
 	p := payoutAt(at)
 	p.Key.Value = "returned+1@pix.test"
 	if _, err := s.Submit(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		after   ledger.Millis
+		after   pix.Millis
 		want    error
 		returns int
 	}{{0, ErrNotSettled, 0}, {30, ErrNothingLeft, 0}, {30, ErrNothingLeft, 1}} {
@@ -83,7 +83,7 @@ func TestBookUnderWork(t *testing.T) {
 		work.Go(func() {
 			for range each {
 				p := payoutAt(now())
-				p.Account = ledger.AccountID(1 + n%3)
+				p.Account = pix.AccountID(1 + n%3)
 				if _, err := s.Submit(t.Context(), p); err != nil {
 					t.Error(err)
 				}
@@ -92,7 +92,7 @@ func TestBookUnderWork(t *testing.T) {
 	}
 	finished := make(chan struct{})
 	go func() { work.Wait(); time.Sleep(10 * time.Millisecond); close(finished) }()
-	var last ledger.Amount
+	var last pix.Amount
 	for n := 0; ; n++ {
 		end := false
 		select {
@@ -104,7 +104,7 @@ func TestBookUnderWork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var sent, accounts, received ledger.Amount
+		var sent, accounts, received pix.Amount
 		for _, p := range b.Participants {
 			sent, received = sent+p.Sent, received+p.Received
 		}
@@ -133,7 +133,7 @@ func TestAddsUpByItself(t *testing.T) {
 	at := goldenNoon
 	var clock atomic.Int64
 	clock.Store(int64(at))
-	s := openOn(t, vfs.NewMem(), func(o *Options) { o.Now = func() ledger.Millis { return ledger.Millis(clock.Load()) } })
+	s := openOn(t, vfs.NewMem(), func(o *Options) { o.Now = func() pix.Millis { return pix.Millis(clock.Load()) } })
 	if err := s.Start(func(_ scheme.Notice, done func(error)) { done(nil) }); err != nil {
 		t.Fatal(err)
 	}

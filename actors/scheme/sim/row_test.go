@@ -7,7 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"pixd/actors/ledger"
+	"pixd/actors/cbormap"
+	"pixd/actors/pix"
 )
 
 // TestRowIsMarshal checks that the rows which are encoded field by field have the bytes that
@@ -27,7 +28,7 @@ func TestRowIsMarshal(t *testing.T) {
 			got  []byte
 			from any
 		}{{p.row(), &p}, {m.row(), &m}} {
-			if want, err := encoding.Marshal(one.from); err != nil || !bytes.Equal(one.got, want) {
+			if want, err := cbormap.Encoding.Marshal(one.from); err != nil || !bytes.Equal(one.got, want) {
 				t.Fatalf("%+v: %x, want %x (%v)", one.from, one.got, want, err)
 			}
 		}
@@ -38,9 +39,9 @@ func drawField(t *rapid.T, v reflect.Value) {
 	switch v.Interface().(type) {
 	case string:
 		v.SetString(rapid.String().Draw(t, "text"))
-	case ledger.TxID:
-		v.Set(reflect.ValueOf(ledger.TxID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))))
-	case ledger.Amount, ledger.Millis:
+	case pix.TxID:
+		v.Set(reflect.ValueOf(pix.TxID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))))
+	case pix.Amount, pix.Millis:
 		v.SetInt(rapid.Int64().Draw(t, "number"))
 	default:
 		v.SetUint(uint64(rapid.Byte().Draw(t, "number")))

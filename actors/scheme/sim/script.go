@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // outcome says what the simulator does with a payment to a key. The zero outcome settles the
@@ -43,9 +44,9 @@ var scripts = map[string]outcome{
 // script reads the outcome of a key: the payment settles after the delay, unless the key is
 // an e-mail at pix.test whose local part chooses otherwise. A "+" and anything after it,
 // before the @, makes distinct keys with one outcome.
-func script(k ledger.Key) outcome {
+func script(k pix.Key) outcome {
 	local, ok := strings.CutSuffix(k.Value, scriptDomain)
-	if k.Type != ledger.KeyEmail || !ok {
+	if k.Type != pix.KeyEmail || !ok {
 		return outcome{}
 	}
 	local, _, _ = strings.Cut(local, "+")
@@ -58,7 +59,7 @@ func script(k ledger.Key) outcome {
 	if code, ok := strings.CutPrefix(local, "reject-"); ok && code != "" {
 		return outcome{reason: strings.ToUpper(code)}
 	}
-	if doc, ok := strings.CutPrefix(local, "owner-"); ok && ledger.IsCNPJ(doc) {
+	if doc, ok := strings.CutPrefix(local, "owner-"); ok && pix.IsCNPJ(doc) {
 		return outcome{owner: doc}
 	}
 	return outcome{}
@@ -73,8 +74,8 @@ const (
 
 // owner returns the owner of a key in the directory. The owner has the document that the key
 // or its script states; for other keys it is a made-up person, the same each time.
-func owner(k ledger.Key, o outcome) ledger.Party {
-	own := ledger.Party{Name: "Pessoa Simulada", Document: o.owner, ISPB: recipientISPB}
+func owner(k pix.Key, o outcome) pix.Party {
+	own := pix.Party{Name: "Pessoa Simulada", Document: o.owner, ISPB: recipientISPB}
 	if own.Document == "" {
 		own.Document = k.Document()
 	}
@@ -83,7 +84,7 @@ func owner(k ledger.Key, o outcome) ledger.Party {
 		_, _ = h.Write([]byte(k.Value))
 		own.Document = cpf(h.Sum64() % 1_000_000_000)
 	}
-	if ledger.IsCNPJ(own.Document) {
+	if pix.IsCNPJ(own.Document) {
 		own.Name = "Empresa Simulada LTDA"
 	}
 	return own

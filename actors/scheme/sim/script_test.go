@@ -4,49 +4,50 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // TestScript checks the outcome that each key chooses.
 func TestScript(t *testing.T) {
 	for _, c := range []struct {
-		kind ledger.KeyType
+		kind pix.KeyType
 		key  string
 		want outcome
 	}{
-		{ledger.KeyEmail, "ana@example.com", outcome{}},
-		{ledger.KeyEmail, "settle-now@pix.test", outcome{now: true}},
-		{ledger.KeyEmail, "settle-now+17@pix.test", outcome{now: true}},
-		{ledger.KeyEmail, "settle-now@example.com", outcome{}},
-		{ledger.KeyEmail, "settle-now@pix.test.example.com", outcome{}},
-		{ledger.KeyEmail, "settle-now-or-never@pix.test", outcome{}},
-		{ledger.KeyEmail, "reject-ac03@pix.test", outcome{reason: "AC03"}},
-		{ledger.KeyEmail, "reject-ac03+a+b@pix.test", outcome{reason: "AC03"}},
-		{ledger.KeyEmail, "reject-@pix.test", outcome{}},
-		{ledger.KeyEmail, "not-found@pix.test", outcome{lookup: ledger.RefuseKeyNotFound}},
-		{ledger.KeyEmail, "blocked@pix.test", outcome{lookup: ledger.RefuseKeyBlocked}},
-		{ledger.KeyEmail, "lookup-failed@pix.test", outcome{lookup: ledger.RefuseLookupFailed}},
-		{ledger.KeyEmail, "provider-rejected@pix.test", outcome{submit: ledger.RefuseProvider}},
-		{ledger.KeyEmail, "provider-unknown@pix.test", outcome{submit: ledger.RefuseProviderOther}},
-		{ledger.KeyEmail, "provider-schema-error@pix.test", outcome{submit: ledger.RefuseProviderSchema}},
-		{ledger.KeyEmail, "owner-12345678000195@pix.test", outcome{owner: "12345678000195"}},
-		{ledger.KeyEmail, "owner-123@pix.test", outcome{}},
-		{ledger.KeyEmail, "silent@pix.test", outcome{silent: true}},
-		{ledger.KeyEmail, "silent+1@pix.test", outcome{silent: true}},
-		{ledger.KeyEmail, "returned@pix.test", outcome{returned: true}},
-		{ledger.KeyEmail, "client-limited@pix.test", outcome{limit: ledger.RefuseRateLimited}},
-		{ledger.KeyEmail, "client-limited-3@pix.test", outcome{limit: ledger.RefuseRateLimited, times: 3}},
-		{ledger.KeyEmail, "client-limited-3+5@pix.test", outcome{limit: ledger.RefuseRateLimited, times: 3}},
-		{ledger.KeyEmail, "bucket-exhausted+x@pix.test", outcome{limit: ledger.RefuseBucket}},
-		{ledger.KeyEmail, "bucket-exhausted-12@pix.test", outcome{limit: ledger.RefuseBucket, times: 12}},
-		{ledger.KeyEmail, "bucket-exhausted-0@pix.test", outcome{}},
-		{ledger.KeyEmail, "client-limited-@pix.test", outcome{}},
-		{ledger.KeyEmail, "client-limited3@pix.test", outcome{}},
-		{ledger.KeyEmail, "client-limited--3@pix.test", outcome{}},
-		{ledger.KeyEmail, "client-limited-many@pix.test", outcome{}},
-		{ledger.KeyEVP, "settle-now@pix.test", outcome{}}, // the key is not an e-mail, so it chooses nothing
-		{ledger.KeyPhone, "+5511999999999", outcome{}},
+		{pix.KeyEmail, "ana@example.com", outcome{}},
+		{pix.KeyEmail, "settle-now@pix.test", outcome{now: true}},
+		{pix.KeyEmail, "settle-now+17@pix.test", outcome{now: true}},
+		{pix.KeyEmail, "settle-now@example.com", outcome{}},
+		{pix.KeyEmail, "settle-now@pix.test.example.com", outcome{}},
+		{pix.KeyEmail, "settle-now-or-never@pix.test", outcome{}},
+		{pix.KeyEmail, "reject-ac03@pix.test", outcome{reason: "AC03"}},
+		{pix.KeyEmail, "reject-ac03+a+b@pix.test", outcome{reason: "AC03"}},
+		{pix.KeyEmail, "reject-@pix.test", outcome{}},
+		{pix.KeyEmail, "not-found@pix.test", outcome{lookup: ledger.RefuseKeyNotFound}},
+		{pix.KeyEmail, "blocked@pix.test", outcome{lookup: ledger.RefuseKeyBlocked}},
+		{pix.KeyEmail, "lookup-failed@pix.test", outcome{lookup: ledger.RefuseLookupFailed}},
+		{pix.KeyEmail, "provider-rejected@pix.test", outcome{submit: ledger.RefuseProvider}},
+		{pix.KeyEmail, "provider-unknown@pix.test", outcome{submit: ledger.RefuseProviderOther}},
+		{pix.KeyEmail, "provider-schema-error@pix.test", outcome{submit: ledger.RefuseProviderSchema}},
+		{pix.KeyEmail, "owner-12345678000195@pix.test", outcome{owner: "12345678000195"}},
+		{pix.KeyEmail, "owner-123@pix.test", outcome{}},
+		{pix.KeyEmail, "silent@pix.test", outcome{silent: true}},
+		{pix.KeyEmail, "silent+1@pix.test", outcome{silent: true}},
+		{pix.KeyEmail, "returned@pix.test", outcome{returned: true}},
+		{pix.KeyEmail, "client-limited@pix.test", outcome{limit: ledger.RefuseRateLimited}},
+		{pix.KeyEmail, "client-limited-3@pix.test", outcome{limit: ledger.RefuseRateLimited, times: 3}},
+		{pix.KeyEmail, "client-limited-3+5@pix.test", outcome{limit: ledger.RefuseRateLimited, times: 3}},
+		{pix.KeyEmail, "bucket-exhausted+x@pix.test", outcome{limit: ledger.RefuseBucket}},
+		{pix.KeyEmail, "bucket-exhausted-12@pix.test", outcome{limit: ledger.RefuseBucket, times: 12}},
+		{pix.KeyEmail, "bucket-exhausted-0@pix.test", outcome{}},
+		{pix.KeyEmail, "client-limited-@pix.test", outcome{}},
+		{pix.KeyEmail, "client-limited3@pix.test", outcome{}},
+		{pix.KeyEmail, "client-limited--3@pix.test", outcome{}},
+		{pix.KeyEmail, "client-limited-many@pix.test", outcome{}},
+		{pix.KeyEVP, "settle-now@pix.test", outcome{}}, // the key is not an e-mail, so it chooses nothing
+		{pix.KeyPhone, "+5511999999999", outcome{}},
 	} {
-		if got := script(ledger.Key{Type: c.kind, Value: c.key}); got != c.want {
+		if got := script(pix.Key{Type: c.kind, Value: c.key}); got != c.want {
 			t.Errorf("%v %s: %+v, want %+v", c.kind, c.key, got, c.want)
 		}
 	}
@@ -56,15 +57,15 @@ func TestScript(t *testing.T) {
 // that any other key has a made-up owner with a valid CPF, the same each time.
 func TestOwner(t *testing.T) {
 	for _, c := range []struct {
-		key                  ledger.Key
+		key                  pix.Key
 		name, document, ispb string
 	}{
-		{ledger.Key{Type: ledger.KeyCPF, Value: "12345678909"}, "Pessoa Simulada", "12345678909", recipientISPB},
-		{ledger.Key{Type: ledger.KeyCNPJ, Value: "12345678000195"}, "Empresa Simulada LTDA", "12345678000195", recipientISPB},
-		{ledger.Key{Type: ledger.KeyEmail, Value: "owner-00000000000191@pix.test"}, "Empresa Simulada LTDA", "00000000000191", recipientISPB},
-		{ledger.Key{Type: ledger.KeyEmail, Value: "ana@example.com"}, "Pessoa Simulada", "32355348065", recipientISPB},
+		{pix.Key{Type: pix.KeyCPF, Value: "12345678909"}, "Pessoa Simulada", "12345678909", recipientISPB},
+		{pix.Key{Type: pix.KeyCNPJ, Value: "12345678000195"}, "Empresa Simulada LTDA", "12345678000195", recipientISPB},
+		{pix.Key{Type: pix.KeyEmail, Value: "owner-00000000000191@pix.test"}, "Empresa Simulada LTDA", "00000000000191", recipientISPB},
+		{pix.Key{Type: pix.KeyEmail, Value: "ana@example.com"}, "Pessoa Simulada", "32355348065", recipientISPB},
 	} {
-		if got := owner(c.key, script(c.key)); got != (ledger.Party{Name: c.name, Document: c.document, ISPB: c.ispb}) {
+		if got := owner(c.key, script(c.key)); got != (pix.Party{Name: c.name, Document: c.document, ISPB: c.ispb}) {
 			t.Errorf("%s belongs to %+v", c.key.Value, got)
 		}
 	}

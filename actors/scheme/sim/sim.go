@@ -12,6 +12,7 @@ import (
 
 	"pixd/actors/keyed"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 )
@@ -25,7 +26,7 @@ type Options struct {
 	OwnISPB     string        // ISPB of the engine's institution; empty: the constant OwnISPB
 	SettleDelay time.Duration // from submission to settlement; 0: a payment settles inside the submit call
 	OpenAtOnce  int           // largest number of notices that are delivered and not acknowledged; 0: 4,096
-	Now         func() ledger.Millis
+	Now         func() pix.Millis
 	Entropy     func() [10]byte
 	OnFailure   func(error)
 	Log         *slog.Logger
@@ -50,18 +51,18 @@ type Sim struct {
 	order sync.Mutex
 	count uint64 // number of the newest movement
 
-	mu      sync.Mutex             // guards the maps of rows that are not durable yet; taken after order
-	holders map[string]ledger.TxID // for end-to-end ids whose row is not durable yet, the transaction that has the id
-	keys    map[string]keyChange   // the last change of each key that has changes which are not durable yet
-	changes uint64                 // number of the newest change of a key
-	limited map[ledger.TxID]uint64 // number of limits met, for payouts whose limit row is not durable yet
-	lookups atomic.Uint32          // the Capacity that was set last
+	mu      sync.Mutex           // guards the maps of rows that are not durable yet; taken after order
+	holders map[string]pix.TxID  // for end-to-end ids whose row is not durable yet, the transaction that has the id
+	keys    map[string]keyChange // the last change of each key that has changes which are not durable yet
+	changes uint64               // number of the newest change of a key
+	limited map[pix.TxID]uint64  // number of limits met, for payouts whose limit row is not durable yet
+	lookups atomic.Uint32        // the Capacity that was set last
 
-	adding   sync.Mutex    // held while movements are added to the stored sums
-	added    mark          // the mark up to which the sums count; guarded by adding
-	openFrom ledger.Millis // no notice about money is open before this time; guarded by adding
-	unadded  atomic.Int64  // number of movements booked since addUp last began
-	counting atomic.Bool   // a goroutine is adding movements to the sums
+	adding   sync.Mutex   // held while movements are added to the stored sums
+	added    mark         // the mark up to which the sums count; guarded by adding
+	openFrom pix.Millis   // no notice about money is open before this time; guarded by adding
+	unadded  atomic.Int64 // number of movements booked since addUp last began
+	counting atomic.Bool  // a goroutine is adding movements to the sums
 
 	single sync.Mutex // held by calls that read the book before they add to it, so that only one such call runs at a time
 
@@ -88,8 +89,8 @@ func Open(o Options) (*Sim, error) {
 		o.OwnISPB = OwnISPB
 	}
 	s := &Sim{
-		opts: o, store: o.Store, holders: map[string]ledger.TxID{}, keys: map[string]keyChange{},
-		limited: map[ledger.TxID]uint64{},
+		opts: o, store: o.Store, holders: map[string]pix.TxID{}, keys: map[string]keyChange{},
+		limited: map[pix.TxID]uint64{},
 	}
 	if s.store == nil {
 		store, err := wal.Open(wal.Options{
@@ -177,17 +178,17 @@ func (s *Sim) Close() error {
 }
 
 // Lookup implements scheme.Scheme. Limits are checked before the key is looked at.
-func (s *Sim) Lookup(_ context.Context, q scheme.Query) (ledger.Party, error) {
+func (s *Sim) Lookup(_ context.Context, q scheme.Query) (pix.Party, error) {
 	o := script(q.Key)
 	limit, err := s.limit(q.Tx, o)
 	if err != nil {
-		return ledger.Party{}, err
+		return pix.Party{}, err
 	}
 	if limit != ledger.RefuseNothing {
-		return ledger.Party{}, &scheme.Refused{Code: limit}
+		return pix.Party{}, &scheme.Refused{Code: limit}
 	}
 	if o.lookup != ledger.RefuseNothing {
-		return ledger.Party{}, &scheme.Refused{Code: o.lookup}
+		return pix.Party{}, &scheme.Refused{Code: o.lookup}
 	}
 	return owner(q.Key, o), nil
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -76,14 +76,14 @@ func wait(ctx context.Context, done <-chan error) error {
 
 // now returns the scheme's time. It never goes back, because sums up to an earlier time are
 // final: while Options.Now goes back, now returns the same time.
-func (s *Sim) now() ledger.Millis {
+func (s *Sim) now() pix.Millis {
 	for {
 		now, last := int64(s.opts.Now())+s.ahead, s.last.Load()
 		if now <= last {
-			return ledger.Millis(last)
+			return pix.Millis(last)
 		}
 		if s.last.CompareAndSwap(last, now) {
-			return ledger.Millis(now)
+			return pix.Millis(now)
 		}
 	}
 }

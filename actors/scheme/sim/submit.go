@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 )
@@ -38,7 +39,7 @@ const (
 	// scheme's clock at which the scheme accepts the id. Source: SPI catalogue, FF08.
 	idLife = 12 * time.Hour
 	// never is the due time of a payment that stays pending for ever.
-	never = ledger.Millis(math.MaxInt64)
+	never = pix.Millis(math.MaxInt64)
 )
 
 // take writes a payment. row is nil if the book has the payment already, or will have it once
@@ -71,7 +72,7 @@ func (s *Sim) take(p *scheme.Payment, o outcome) (row *payment, done <-chan erro
 // of transaction tx under that id repeats an earlier one (again). there says whether the book
 // has a submission of tx that was rejected because another transaction has the id. The caller
 // holds the lock order.
-func (s *Sim) submitted(tx ledger.TxID, endToEnd string, there func() (bool, error)) (held, again bool, err error) {
+func (s *Sim) submitted(tx pix.TxID, endToEnd string, there func() (bool, error)) (held, again bool, err error) {
 	holder, held, err := s.holder(endToEnd)
 	if err != nil || !held || holder == tx {
 		return held, held && holder == tx, err
@@ -82,8 +83,8 @@ func (s *Sim) submitted(tx ledger.TxID, endToEnd string, there func() (bool, err
 
 // inTime reports whether an end-to-end id is well formed and its minute is near enough to now
 // for the scheme to accept the id.
-func inTime(endToEnd string, now ledger.Millis) bool {
-	if !ledger.ValidEndToEnd(endToEnd) {
+func inTime(endToEnd string, now pix.Millis) bool {
+	if !pix.ValidEndToEnd(endToEnd) {
 		return false
 	}
 	minute, err := time.Parse("200601021504", endToEnd[9:21])
@@ -113,7 +114,7 @@ func (s *Sim) decide(p *scheme.Payment, o outcome, held bool) *payment {
 	return row
 }
 
-func (s *Sim) delay() ledger.Millis { return ledger.Millis(s.opts.SettleDelay / time.Millisecond) }
+func (s *Sim) delay() pix.Millis { return pix.Millis(s.opts.SettleDelay / time.Millisecond) }
 
 // follows appends to ops the rows that come with a payment's row: its notice, its movement if
 // it settles, and the return that its script asks for. own is the key of the notice's open
@@ -160,7 +161,7 @@ func (s *Sim) taken(row *payment, own []byte, back *item) {
 }
 
 // hold notes which transaction has an end-to-end id, until the id's row is durable.
-func (s *Sim) hold(endToEnd string, tx ledger.TxID) {
+func (s *Sim) hold(endToEnd string, tx pix.TxID) {
 	s.mu.Lock()
 	s.holders[endToEnd] = tx
 	s.mu.Unlock()
@@ -168,7 +169,7 @@ func (s *Sim) hold(endToEnd string, tx ledger.TxID) {
 }
 
 // letGo removes the note that hold has made, once the id's row is durable.
-func (s *Sim) letGo(endToEnd string, tx ledger.TxID) {
+func (s *Sim) letGo(endToEnd string, tx pix.TxID) {
 	s.mu.Lock()
 	if s.holders[endToEnd] == tx {
 		delete(s.holders, endToEnd)
@@ -178,7 +179,7 @@ func (s *Sim) letGo(endToEnd string, tx ledger.TxID) {
 
 // holder returns the transaction that has an end-to-end id; a zero TxID stands for a
 // customer's payment. Where the result must stay true, the caller holds the lock order.
-func (s *Sim) holder(endToEnd string) (ledger.TxID, bool, error) {
+func (s *Sim) holder(endToEnd string) (pix.TxID, bool, error) {
 	s.mu.Lock()
 	tx, ok := s.holders[endToEnd]
 	s.mu.Unlock()
@@ -187,21 +188,21 @@ func (s *Sim) holder(endToEnd string) (ledger.TxID, bool, error) {
 	}
 	k := key(rowHolder, endToEnd)
 	if s.ids != nil && !s.ids.MayHave(k) {
-		return ledger.TxID{}, false, nil
+		return pix.TxID{}, false, nil
 	}
 	b, ok, err := s.store.Get(k)
 	if err != nil || !ok {
-		return ledger.TxID{}, false, err
+		return pix.TxID{}, false, err
 	}
 	if len(b) != 16 {
-		return ledger.TxID{}, false, errors.New("sim: holder row is not a transaction id")
+		return pix.TxID{}, false, errors.New("sim: holder row is not a transaction id")
 	}
-	return ledger.TxID(b), true, nil
+	return pix.TxID(b), true, nil
 }
 
 // Ask returns the scheme's state of a payout or a refund, once everything that was submitted
 // before is durable. Both are found by both of their ids.
-func (s *Sim) Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (scheme.State, error) {
+func (s *Sim) Ask(ctx context.Context, tx pix.TxID, endToEnd string) (scheme.State, error) {
 	if err := s.settle(ctx); err != nil {
 		return scheme.State{}, err
 	}
@@ -214,7 +215,7 @@ func (s *Sim) Ask(ctx context.Context, tx ledger.TxID, endToEnd string) (scheme.
 
 // known returns the state of a payout. The book has one submission of each payout, the newest: an
 // engine that was restored from a snapshot may send a payout again under a renewed id.
-func (s *Sim) known(tx ledger.TxID, endToEnd string) (scheme.State, bool, error) {
+func (s *Sim) known(tx pix.TxID, endToEnd string) (scheme.State, bool, error) {
 	var p payment
 	ok, err := read(s.store, key(rowPayment, string(tx[:])), &p)
 	if err != nil || !ok || p.EndToEnd != endToEnd {
@@ -225,7 +226,7 @@ func (s *Sim) known(tx ledger.TxID, endToEnd string) (scheme.State, bool, error)
 
 // state returns the present state of a payout or a refund that becomes final at dueAt, and is
 // rejected then if reason is not empty.
-func (s *Sim) state(dueAt ledger.Millis, reason string) scheme.State {
+func (s *Sim) state(dueAt pix.Millis, reason string) scheme.State {
 	switch {
 	case s.now() < dueAt:
 		return scheme.State{Progress: scheme.Pending}

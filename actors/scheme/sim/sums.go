@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 )
@@ -26,21 +26,21 @@ const addEvery = 8192
 
 // sums are the sums of an account or an institution, as stored in the book.
 type sums struct {
-	Sent       ledger.Amount `cbor:"1,keyasint,omitempty"`
-	Received   ledger.Amount `cbor:"2,keyasint,omitempty"`
-	ReturnedBy ledger.Amount `cbor:"3,keyasint,omitempty"`
-	ReturnedTo ledger.Amount `cbor:"4,keyasint,omitempty"`
-	Messages   uint64        `cbor:"5,keyasint,omitempty"`
-	Refused    ledger.Amount `cbor:"6,keyasint,omitempty"`
+	Sent       pix.Amount `cbor:"1,keyasint,omitempty"`
+	Received   pix.Amount `cbor:"2,keyasint,omitempty"`
+	ReturnedBy pix.Amount `cbor:"3,keyasint,omitempty"`
+	ReturnedTo pix.Amount `cbor:"4,keyasint,omitempty"`
+	Messages   uint64     `cbor:"5,keyasint,omitempty"`
+	Refused    pix.Amount `cbor:"6,keyasint,omitempty"`
 }
 
 // tally holds the sums of a number of movements, by account and by institution.
 type tally struct {
-	accounts map[ledger.AccountID]*sums
+	accounts map[pix.AccountID]*sums
 	ispbs    map[string]*sums
 }
 
-func newTally() *tally { return &tally{map[ledger.AccountID]*sums{}, map[string]*sums{}} }
+func newTally() *tally { return &tally{map[pix.AccountID]*sums{}, map[string]*sums{}} }
 
 func of[K comparable](m map[K]*sums, k K) *sums {
 	if m[k] == nil {
@@ -52,7 +52,7 @@ func of[K comparable](m map[K]*sums, k K) *sums {
 var errTooMuch = errors.New("sim: sums do not fit 63 bits")
 
 // raise adds by to the amount to. It returns an error if the result would wrap around.
-func raise(to *ledger.Amount, by ledger.Amount) error {
+func raise(to *pix.Amount, by pix.Amount) error {
 	n, ok := to.Add(by)
 	if !ok {
 		return errTooMuch
@@ -89,7 +89,7 @@ func (s *sums) plus(o *sums) error {
 		raise(&s.ReturnedBy, o.ReturnedBy), raise(&s.ReturnedTo, o.ReturnedTo), raise(&s.Refused, o.Refused))
 }
 
-func accountKey(a ledger.AccountID) []byte {
+func accountKey(a pix.AccountID) []byte {
 	return binary.BigEndian.AppendUint64([]byte{rowSums, sumsAccount}, uint64(a))
 }
 
@@ -205,7 +205,7 @@ func (s *Sim) addRows(t *tally) error {
 		var to *sums
 		switch {
 		case k[1] == sumsAccount && len(k) == 10:
-			to = of(t.accounts, ledger.AccountID(binary.BigEndian.Uint64(k[2:])))
+			to = of(t.accounts, pix.AccountID(binary.BigEndian.Uint64(k[2:])))
 		case k[1] == sumsISPB:
 			to = of(t.ispbs, string(k[2:]))
 		default: // the row of the mark itself, which has no sums
@@ -215,7 +215,7 @@ func (s *Sim) addRows(t *tally) error {
 	})
 }
 
-func (t *tally) book(at, oldest ledger.Millis) scheme.Book {
+func (t *tally) book(at, oldest pix.Millis) scheme.Book {
 	b := scheme.Book{At: at, OldestOpen: oldest}
 	for _, i := range slices.Sorted(maps.Keys(t.ispbs)) {
 		b.Participants = append(b.Participants, scheme.ParticipantBook{ISPB: i, Messages: t.ispbs[i].Messages, Sums: t.ispbs[i].reported()})
@@ -234,7 +234,7 @@ func (s *sums) reported() scheme.Sums {
 // acknowledged; 0: there is none. It searches from where the last search ended, because new
 // notices are never due before that time, and skipping deleted rows costs time. The caller
 // holds the lock adding.
-func (s *Sim) oldestOpen(now ledger.Millis) (oldest ledger.Millis, err error) {
+func (s *Sim) oldestOpen(now pix.Millis) (oldest pix.Millis, err error) {
 	err = s.store.Scan(openKey(s.openFrom, nil), openKey(now+1, nil), func(k, v []byte) (bool, error) {
 		if len(v) == 1 && (v[0] == rowInfraction || v[0] == cancelled) {
 			return true, nil

@@ -1,14 +1,17 @@
 package recordjson
 
-import "pixd/actors/ledger"
+import (
+	"pixd/actors/ledger"
+	"pixd/actors/pix"
+)
 
 func (l *line) specialReturn(c *ledger.Case) {
-	if c.ID != (ledger.CaseID{}) {
+	if c.ID != (pix.CaseID{}) {
 		l.text("id", c.ID.String())
 	}
 	l.count("ordinal", c.Ordinal)
 	l.text("infraction_id", c.Infraction)
-	l.original(c.Original, ledger.TxReceipt)
+	l.original(c.Original, pix.TxReceipt)
 	l.text("original_end_to_end_id", c.EndToEnd)
 	l.amount("amount", c.Amount)
 	l.amount("held", c.Held)
@@ -43,11 +46,11 @@ func (l *line) specialReturn(c *ledger.Case) {
 }
 
 func (l *line) subscription(s *ledger.Subscription) {
-	if s.ID != (ledger.SubscriptionID{}) {
+	if s.ID != (pix.SubscriptionID{}) {
 		l.text("id", s.ID.String())
 	}
 	l.text(urlName, masked(s.URL))
-	l.bits("events", uint32(s.Events), func(i int) string { return nameOf(ledger.EventKind(i)) })
+	l.bits("events", uint32(s.Events), func(i int) string { return nameOf(pix.EventKind(i)) })
 	l.secret("secret", len(s.Secret) > 0)
 	word(l, "status", s.Status, subscriptionStatuses[:])
 	l.instant("created_at", s.CreatedAt)

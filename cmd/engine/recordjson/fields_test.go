@@ -11,7 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 )
 
@@ -136,11 +138,11 @@ func TestZeroFields(t *testing.T) {
 	if got := string(AppendLedger(nil, 0, &r)); got != want {
 		t.Errorf("%s", got)
 	}
-	r.Tx, r.Settings, r.Claim, r.Stored, r.Row, r.Case = &ledger.Transaction{}, &ledger.Settings{}, &ledger.Claim{}, &ledger.Stored{}, &ledger.EndToEndRow{}, &ledger.Case{}
+	r.Tx, r.Settings, r.Claim, r.Stored, r.Row, r.Case = &ledger.Transaction{}, &ledger.Settings{}, &ledger.Claim{}, &ledger.Stored{}, &layout.EndToEndRow{}, &ledger.Case{}
 	if got := string(AppendLedger(nil, 0, &r)); got != want {
 		t.Errorf("%s", got)
 	}
-	r.Settings.ApprovalThreshold = new(ledger.Amount)
+	r.Settings.ApprovalThreshold = new(pix.Amount)
 	if got := string(AppendLedger(nil, 0, &r)); !strings.Contains(got, `"body":{"settings":{"approval_threshold":0}}}`) {
 		t.Errorf("%s", got)
 	}
@@ -149,7 +151,7 @@ func TestZeroFields(t *testing.T) {
 // TestUnknownValues checks that values without a name are shown as numbers.
 func TestUnknownValues(t *testing.T) {
 	r := ledger.Record{Account: 7, Seq: 1, Kind: 63, Body: ledger.Body{
-		Tx: &ledger.Transaction{ID: ledger.TxID{1}, Kind: 99, Status: 99}, DueWasKind: 99, Events: []ledger.EventKind{99},
+		Tx: &ledger.Transaction{ID: pix.TxID{1}, Kind: 99, Status: 99}, DueWasKind: 99, Events: []pix.EventKind{99},
 		Subscription: &ledger.Subscription{Events: 1<<31 | 1<<1, Status: 99},
 	}}
 	got := string(AppendLedger(nil, 0, &r))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 )
 
@@ -35,7 +36,7 @@ func body(t testing.TB, folder, kind string) []byte {
 	return nil
 }
 
-const goldenTime = ledger.Millis(1772366400201)
+const goldenTime = pix.Millis(1772366400201)
 
 // goldenLines returns the lines of the golden records of every kind.
 func goldenLines(t testing.TB) (lines []byte) {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // line writes one JSON object, member by member. Names must not need an escape.
@@ -43,7 +43,7 @@ func (l *line) number(name string, n int64) {
 }
 
 // amount writes an amount in base units, unless it is 0.
-func (l *line) amount(name string, a ledger.Amount) { l.number(name, int64(a)) }
+func (l *line) amount(name string, a pix.Amount) { l.number(name, int64(a)) }
 
 // count writes an integer that is never negative, unless it is 0.
 func (l *line) count(name string, n uint64) {
@@ -62,7 +62,7 @@ func (l *line) flag(name string, v bool) {
 }
 
 // instant writes a time, unless it is 0.
-func (l *line) instant(name string, at ledger.Millis) {
+func (l *line) instant(name string, at pix.Millis) {
 	if at != 0 {
 		l.text(name, at.String())
 	}

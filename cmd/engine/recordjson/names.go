@@ -4,20 +4,22 @@ import (
 	"fmt"
 	"strconv"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 )
 
 // The names of values that have no name elsewhere; docs/formats.md has the same names.
 var (
 	txKinds = [...]string{
-		ledger.TxCharge: "charge", ledger.TxReceipt: "receipt", ledger.TxPayout: "payout", ledger.TxRefund: "refund",
-		ledger.TxReturn: "return", ledger.TxTED: "ted", ledger.TxInternal: "internal",
+		pix.TxCharge: "charge", pix.TxReceipt: "receipt", pix.TxPayout: "payout", pix.TxRefund: "refund",
+		pix.TxReturn: "return", pix.TxTED: "ted", pix.TxInternal: "internal",
 	}
 	dueKinds = [...]string{
-		ledger.DueTransfer: "transfer", ledger.DueSending: "sending", ledger.DueQueued: "queued",
-		ledger.DueApproval: "approval", ledger.DueDoubt: "doubt", ledger.DueCase: "case",
+		layout.DueTransfer: "transfer", layout.DueSending: "sending", layout.DueQueued: "queued",
+		layout.DueApproval: "approval", layout.DueDoubt: "doubt", layout.DueCase: "case",
 	}
-	buckets              = [...]string{ledger.BucketClient: "client", ledger.BucketInstitution: "institution", ledger.BucketShared: "institution"}
+	buckets              = [...]string{pix.BucketClient: "client", pix.BucketInstitution: "institution", pix.BucketShared: "institution"}
 	approvals            = [...]string{ledger.Approved: "approved", ledger.Declined: "declined"}
 	styles               = [...]string{1: "camelCase"}
 	subscriptionStatuses = [...]string{

@@ -3,7 +3,9 @@ package recordjson
 import (
 	"time"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/wal"
 )
@@ -36,11 +38,11 @@ func StreamName(s wal.Stream) string {
 	case registry.ReservationStream:
 		return Reservations
 	}
-	return ledger.AccountID(s).String()
+	return pix.AccountID(s).String()
 }
 
 // head begins a line with what the journal stores beside a record's body.
-func head(b []byte, position uint64, stream string, seq uint64, at ledger.Millis, kind string) *line {
+func head(b []byte, position uint64, stream string, seq uint64, at pix.Millis, kind string) *line {
 	l := &line{append(b, '{')}
 	l.count("position", position)
 	l.text("stream", stream)
@@ -133,7 +135,7 @@ func (l *line) claim(c *ledger.Claim) {
 	})
 }
 
-func (l *line) row(r *ledger.EndToEndRow) {
+func (l *line) row(r *layout.EndToEndRow) {
 	l.account("account", r.Account)
 	l.txID("id", r.ID)
 	l.count("sequence", r.Seq)
@@ -144,8 +146,8 @@ func (l *line) row(r *ledger.EndToEndRow) {
 }
 
 // txID writes a transaction's id, unless it is 0.
-func (l *line) txID(name string, id ledger.TxID) {
-	if id != (ledger.TxID{}) {
+func (l *line) txID(name string, id pix.TxID) {
+	if id != (pix.TxID{}) {
 		l.text(name, id.String())
 	}
 }

@@ -3,7 +3,7 @@ package recordjson
 import (
 	"strconv"
 
-	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 )
 
@@ -57,7 +57,7 @@ func (l *line) apiKey(k *registry.APIKey) {
 }
 
 // account writes an account's id, unless it is 0.
-func (l *line) account(name string, id ledger.AccountID) {
+func (l *line) account(name string, id pix.AccountID) {
 	if id != 0 {
 		l.text(name, id.String())
 	}

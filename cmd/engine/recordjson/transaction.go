@@ -1,7 +1,9 @@
 package recordjson
 
 import (
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi"
 )
 
@@ -35,7 +37,7 @@ func (l *line) transaction(t *ledger.Transaction) {
 // document returns the counterparty's document as the merchant sees it: the directory's CPF of
 // a recipient is masked.
 func document(t *ledger.Transaction) string {
-	if t.Kind == ledger.TxPayout {
+	if t.Kind == pix.TxPayout {
 		return httpapi.RecipientDocument(t)
 	}
 	return t.Counterparty.Document
@@ -51,7 +53,7 @@ func (l *line) parts(t *ledger.Transaction) {
 	l.object("receipt", func() { l.text("key", t.Receipt.Key) })
 	l.object("credit", func() { l.text("reference", t.Credit.Reference) })
 	l.object("return", func() {
-		l.original(t.Return.Original, ledger.TxPayout)
+		l.original(t.Return.Original, pix.TxPayout)
 		l.text("original_end_to_end_id", t.Return.OriginalEndToEnd)
 		l.amount("original_amount", t.Return.OriginalAmount)
 		l.amount("returned", t.Return.Returned)
@@ -62,14 +64,14 @@ func (l *line) parts(t *ledger.Transaction) {
 }
 
 // original writes the transaction_id and the id of an earlier transaction.
-func (l *line) original(id ledger.TxID, kind ledger.TxKind) {
-	if id != (ledger.TxID{}) {
+func (l *line) original(id pix.TxID, kind pix.TxKind) {
+	if id != (pix.TxID{}) {
 		l.text("original_transaction_id", id.Public(kind))
 		l.txID("original_id", id)
 	}
 }
 
-func (l *line) key(k ledger.Key) {
+func (l *line) key(k pix.Key) {
 	l.object("key", func() {
 		said(l, "type", k.Type)
 		l.text("value", k.Value)
@@ -110,7 +112,7 @@ func (l *line) transfer(t *ledger.TransferPart) {
 }
 
 func (l *line) refund(r *ledger.RefundPart) {
-	l.original(r.Original, ledger.TxReceipt)
+	l.original(r.Original, pix.TxReceipt)
 	l.text("original_end_to_end_id", r.OriginalEndToEnd)
 	l.amount("original_amount", r.OriginalAmount)
 	l.text("return_code", r.Code)
@@ -124,8 +126,8 @@ func (l *line) refund(r *ledger.RefundPart) {
 	})
 }
 
-func (l *line) sums(s *ledger.RefundSums) {
-	l.original(s.Original, ledger.TxReceipt)
+func (l *line) sums(s *layout.RefundSums) {
+	l.original(s.Original, pix.TxReceipt)
 	l.amount("amount", s.Amount)
 	l.amount("settled", s.Settled)
 	l.amount("in_flight", s.InFlight)

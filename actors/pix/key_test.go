@@ -1,9 +1,11 @@
-package ledger
+package pix
 
-import "testing"
+import (
+	"testing"
+)
 
 // TestISPB checks that a participant's id may have capital letters, also inside an
-// end-to-end id, but that a merchant's recipient_ispb must be 8 digits.
+// end-to-end id, but that a recipient's must be 8 digits.
 func TestISPB(t *testing.T) {
 	for s, want := range map[string]struct{ participant, recipient bool }{
 		"99999004":    {true, true},
@@ -34,19 +36,6 @@ func TestISPB(t *testing.T) {
 		id := EndToEnd(s, 1_790_000_000_000, "AbCdEfGhIj0")
 		if got := ValidEndToEnd(id); got != want.participant {
 			t.Errorf("ValidEndToEnd(%q) is %v", id, got)
-		}
-		refused := false
-		if _, r := (PayoutForm{
-			Centavos: 1, Key: Text{Given: true, Value: "a@b.com"},
-			RecipientISPB: Text{Given: true, Value: s},
-		}).Parse(); r != nil {
-			refused = r.Code == RefuseRecipientISPB
-			if !refused {
-				t.Errorf("%q: %+v", s, r)
-			}
-		}
-		if refused == want.recipient {
-			t.Errorf("recipient_ispb %q: refused is %v", s, refused)
 		}
 	}
 }

@@ -1,13 +1,15 @@
-package ledger
+package layout
 
 import (
 	"encoding/binary"
 	"math"
+
+	"pixd/actors/pix"
 )
 
 // Target names a subscription by its account and its number.
 type Target struct {
-	Account AccountID
+	Account pix.AccountID
 	Number  uint32
 }
 
@@ -16,27 +18,39 @@ type Target struct {
 // due later.
 type Pending struct {
 	Target
-	Due      Millis // engine time of the next attempt
-	Sequence uint64 // of the event
-	Record   uint64 // sequence of the record that caused the event
-	Event    uint8  // index of the event in that record
-	Tries    uint8  // number of attempts so far, in this run through the schedule
+	Due      pix.Millis // engine time of the next attempt
+	Sequence uint64     // of the event
+	Record   uint64     // sequence of the record that caused the event
+	Event    uint8      // index of the event in that record
+	Tries    uint8      // number of attempts so far, in this run through the schedule
+}
+
+// Key is the key of the row: by subscription, then by due time.
+func (p *Pending) Key() []byte { return PendingKey(p.Target, p.Due, p.Sequence) }
+
+// Value is the value of the row.
+func (p *Pending) Value() []byte {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, pendingBytes), p.Record)
+	return append(b, p.Event, p.Tries)
+}
+
+// Untried is the status of a delivery before its first attempt. Until then its row is due at the
+// time of its record.
+func (p *Pending) Untried() *DeliveryStatus {
+	return &DeliveryStatus{Record: p.Record, Event: p.Event, CreatedAt: p.Due, Due: p.Due}
 }
 
 // Held is the due time of a delivery that no attempt follows until it is put back in line: it was
 // open when a restored journal was taken into use.
-const Held Millis = math.MaxInt64
+const Held pix.Millis = math.MaxInt64
 
 const (
 	pendingKeyBytes = 1 + 8 + 4 + 8 + 8
 	pendingBytes    = 8 + 1 + 1
 )
 
-// Key is the key of the row: by subscription, then by due time.
-func (p *Pending) Key() []byte { return PendingKey(p.Target, p.Due, p.Sequence) }
-
 // PendingKey is the key of the row of a delivery that is due at a time.
-func PendingKey(t Target, due Millis, sequence uint64) []byte {
+func PendingKey(t Target, due pix.Millis, sequence uint64) []byte {
 	k := append(make([]byte, 0, pendingKeyBytes), pendingPrefix(t)...)
 	k = binary.BigEndian.AppendUint64(k, uint64(due))
 	return binary.BigEndian.AppendUint64(k, sequence)
@@ -46,20 +60,14 @@ func pendingPrefix(t Target) []byte {
 	return binary.BigEndian.AppendUint32(accountKey(rowPending, t.Account, 4), t.Number)
 }
 
-// Value is the value of the row.
-func (p *Pending) Value() []byte {
-	b := binary.BigEndian.AppendUint64(make([]byte, 0, pendingBytes), p.Record)
-	return append(b, p.Event, p.Tries)
-}
-
 // DecodePending decodes the row of a delivery that waits.
 func DecodePending(k, v []byte) (Pending, error) {
 	if len(k) != pendingKeyBytes || k[0] != rowPending || len(v) != pendingBytes {
 		return Pending{}, shortRow("pending delivery", k)
 	}
 	return Pending{
-		Target: Target{AccountID(binary.BigEndian.Uint64(k[1:])), binary.BigEndian.Uint32(k[9:])},
-		Due:    Millis(binary.BigEndian.Uint64(k[13:])), Sequence: binary.BigEndian.Uint64(k[21:]),
+		Target: Target{pix.AccountID(binary.BigEndian.Uint64(k[1:])), binary.BigEndian.Uint32(k[9:])},
+		Due:    pix.Millis(binary.BigEndian.Uint64(k[13:])), Sequence: binary.BigEndian.Uint64(k[21:]),
 		Record: binary.BigEndian.Uint64(v), Event: v[8], Tries: v[9],
 	}, nil
 }
@@ -75,29 +83,3 @@ func PendingOf(t Target) (lo, hi []byte) {
 
 // AllPending is the key range of all deliveries that wait.
 func AllPending() (lo, hi []byte) { return []byte{rowPending}, []byte{rowPending + 1} }
-
-// Untried is the status of a delivery before its first attempt. Until then its row is due at the
-// time of its record.
-func (p *Pending) Untried() *DeliveryStatus {
-	return &DeliveryStatus{Record: p.Record, Event: p.Event, CreatedAt: p.Due, Due: p.Due}
-}
-
-// Waiting returns the deliveries that the record causes, as their rows say.
-func (r *Record) Waiting() []Pending {
-	all := make([]Pending, len(r.Deliveries))
-	for i, d := range r.Deliveries {
-		all[i] = Pending{
-			Target: Target{r.Account, d.Subscription}, Due: r.Time, Sequence: r.firstEvent() + uint64(d.Event),
-			Record: r.Seq, Event: d.Event,
-		}
-	}
-	return all
-}
-
-// pendingRows writes the row of each delivery that the record causes.
-func pendingRows(rows []Row, r *Record) []Row {
-	for _, p := range r.Waiting() {
-		rows = append(rows, Row{p.Key(), p.Value()})
-	}
-	return rows
-}

@@ -1,45 +1,49 @@
-package ledger
+package layout
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"pixd/actors/pix"
+)
 
 // Queue identifies a queue of payouts that wait for one of the directory's limits.
 type Queue struct {
-	Limit   Bucket
-	Account AccountID // the account whose queue it is; 0 with BucketInstitution, whose queue has payouts of all accounts
-}
-
-// Queue is the queue in which an account's payout waits for this limit.
-func (b Bucket) Queue(a AccountID) Queue {
-	if b == BucketInstitution {
-		a = 0
-	}
-	return Queue{b, a}
+	Limit   pix.Bucket
+	Account pix.AccountID // the account whose queue it is; 0 with BucketInstitution, whose queue has payouts of all accounts
 }
 
 // Institution tells whether the queue waits for the institution's limit, which all accounts share.
-func (q Queue) Institution() bool { return q.Limit != BucketClient }
+func (q Queue) Institution() bool { return q.Limit != pix.BucketClient }
 
 // row is the kind of the queue's rows.
 func (q Queue) row() byte {
-	if q.Limit == BucketShared {
+	if q.Limit == pix.BucketShared {
 		return rowSharedQueue
 	}
 	return rowQueue
 }
 
+// QueueFor is the queue in which an account's payout waits for one of the directory's limits.
+func QueueFor(b pix.Bucket, a pix.AccountID) Queue {
+	if b == pix.BucketInstitution {
+		a = 0
+	}
+	return Queue{b, a}
+}
+
 // QueueKey is the row key of a queued payout: by queue, then by the time of the request.
-func QueueKey(q Queue, id TxID) []byte {
+func QueueKey(q Queue, id pix.TxID) []byte {
 	return append(accountKey(q.row(), q.Account, 16), id[:]...)
 }
 
-// queueRow is the value under QueueKey: the payout's account.
-func queueRow(a AccountID) []byte { return binary.BigEndian.AppendUint64(nil, uint64(a)) }
+// QueueRow is the value under QueueKey: the payout's account.
+func QueueRow(a pix.AccountID) []byte { return binary.BigEndian.AppendUint64(nil, uint64(a)) }
 
 // Queued is a payout in a queue.
 type Queued struct {
 	Queue   Queue
-	Account AccountID
-	ID      TxID
+	Account pix.AccountID
+	ID      pix.TxID
 }
 
 // DecodeQueued decodes a queue row.
@@ -47,15 +51,15 @@ func DecodeQueued(k, v []byte) (Queued, error) {
 	if len(k) != 25 || k[0] != rowQueue && k[0] != rowSharedQueue || len(v) != 8 {
 		return Queued{}, shortRow("queue", k)
 	}
-	q := Queue{BucketShared, AccountID(binary.BigEndian.Uint64(k[1:]))}
+	q := Queue{pix.BucketShared, pix.AccountID(binary.BigEndian.Uint64(k[1:]))}
 	switch {
 	case k[0] == rowSharedQueue:
 	case q.Account == 0:
-		q.Limit = BucketInstitution
+		q.Limit = pix.BucketInstitution
 	default:
-		q.Limit = BucketClient
+		q.Limit = pix.BucketClient
 	}
-	return Queued{q, AccountID(binary.BigEndian.Uint64(v)), TxID(k[9:])}, nil
+	return Queued{q, pix.AccountID(binary.BigEndian.Uint64(v)), pix.TxID(k[9:])}, nil
 }
 
 // QueueRanges are the key ranges of all queue rows, in order.
@@ -65,9 +69,9 @@ func QueueRanges() [][2][]byte {
 
 // QueueOf is the key range of those payouts in a queue that come after the payout with id
 // after. The zero id gives the whole queue.
-func QueueOf(q Queue, after TxID) (lo, hi []byte) {
+func QueueOf(q Queue, after pix.TxID) (lo, hi []byte) {
 	lo = append(QueueKey(q, after), 0)
-	if q.Account == ^AccountID(0) {
+	if q.Account == ^pix.AccountID(0) {
 		return lo, []byte{q.row() + 1}
 	}
 	return lo, accountKey(q.row(), q.Account+1, 0)

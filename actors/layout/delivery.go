@@ -1,14 +1,20 @@
-package ledger
+package layout
 
 import (
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
+
+	"pixd/actors/cbormap"
+	"pixd/actors/pix"
 )
 
 // DeliveryState says what became of a delivery. Its values are stored.
 type DeliveryState uint8
+
+// String is the state's name, as operators and merchants see it.
+func (s DeliveryState) String() string { return deliveryStates[s] }
 
 // The states of a delivery.
 const (
@@ -18,9 +24,6 @@ const (
 )
 
 var deliveryStates = [...]string{DeliveryPending: "pending", DeliveryDelivered: "delivered", DeliveryDead: "dead"}
-
-// String is the state's name, as operators and merchants see it.
-func (s DeliveryState) String() string { return deliveryStates[s] }
 
 // ParseDeliveryState returns the state of that name; false for any other string.
 func ParseDeliveryState(name string) (DeliveryState, bool) {
@@ -34,47 +37,36 @@ func ParseDeliveryState(name string) (DeliveryState, bool) {
 
 // Attempt is one attempt to deliver an event.
 type Attempt struct {
-	At     Millis `cbor:"1,keyasint"` // engine time of its beginning
-	Took   Millis `cbor:"2,keyasint,omitempty"`
-	Status int    `cbor:"3,keyasint,omitempty"` // HTTP status of the answer; 0: no answer came
-	Err    string `cbor:"4,keyasint,omitempty"` // why no answer came
+	At     pix.Millis `cbor:"1,keyasint"` // engine time of its beginning
+	Took   pix.Millis `cbor:"2,keyasint,omitempty"`
+	Status int        `cbor:"3,keyasint,omitempty"` // HTTP status of the answer; 0: no answer came
+	Err    string     `cbor:"4,keyasint,omitempty"` // why no answer came
 }
 
 // DeliveryStatus is what the engine knows about a delivery beside its record: the attempts, and
 // what became of it. It is stored in a row that no record derives. A delivery without an
 // attempt that waits has no such row.
 type DeliveryStatus struct {
-	Record    uint64    `cbor:"1,keyasint"` // sequence of the record that caused the event
-	Event     uint8     `cbor:"2,keyasint,omitempty"`
-	CreatedAt Millis    `cbor:"3,keyasint"`           // time of that record
-	Due       Millis    `cbor:"4,keyasint,omitempty"` // engine time of the next attempt; 0: there is none; Held
-	Attempts  []Attempt `cbor:"5,keyasint,omitempty"` // oldest first; of more than 50, the first and the newest
+	Record    uint64     `cbor:"1,keyasint"` // sequence of the record that caused the event
+	Event     uint8      `cbor:"2,keyasint,omitempty"`
+	CreatedAt pix.Millis `cbor:"3,keyasint"`           // time of that record
+	Due       pix.Millis `cbor:"4,keyasint,omitempty"` // engine time of the next attempt; 0: there is none; Held
+	Attempts  []Attempt  `cbor:"5,keyasint,omitempty"` // oldest first; of more than 50, the first and the newest
 	// Why no attempt follows although the schedule had more; empty: the schedule is over, or
 	// the delivery is not dead.
 	Why string `cbor:"6,keyasint,omitempty"`
 	// Since is when the delivery was last put back in line: the schedule began anew then. 0: it
 	// never was, and the schedule counts from CreatedAt.
-	Since Millis `cbor:"7,keyasint,omitempty"`
-}
-
-// EventsSince is the instant from which the age of the record's events counts: its stamp, but
-// the start of the process at the earliest where engine time was doubted at the stamp.
-func (r *Record) EventsSince(now Reading) Millis {
-	doubted := r.Tx != nil && r.Tx.Doubted || r.Case != nil && r.Case.Doubted
-	return now.since(r.Time, doubted)
+	Since pix.Millis `cbor:"7,keyasint,omitempty"`
 }
 
 // NextAttempt is the engine time of the next attempt; 0: none follows, or the delivery is held.
-func (s *DeliveryStatus) NextAttempt() Millis {
+func (s *DeliveryStatus) NextAttempt() pix.Millis {
 	if s.Due == Held {
 		return 0
 	}
 	return s.Due
 }
-
-// maxAttempts is how many attempts of a delivery are kept; an operator may put a delivery back
-// again and again.
-const maxAttempts = 50
 
 // Add adds an attempt.
 func (s *DeliveryStatus) Add(a Attempt) {
@@ -83,6 +75,19 @@ func (s *DeliveryStatus) Add(a Attempt) {
 	}
 	s.Attempts = append(s.Attempts, a)
 }
+
+// Encode encodes the status for its row.
+func (s *DeliveryStatus) Encode() []byte {
+	b, err := cbormap.Encoding.Marshal(s)
+	if err != nil {
+		panic(fmt.Sprintf("ledger: encode delivery status: %v", err))
+	}
+	return b
+}
+
+// maxAttempts is how many attempts of a delivery are kept; an operator may put a delivery back
+// again and again.
+const maxAttempts = 50
 
 // DeliveryKey is the key of the row with a delivery's status: by subscription, then by state,
 // then by the event's sequence.
@@ -107,26 +112,17 @@ func DecodeDeliveryKey(k []byte) (t Target, s DeliveryState, sequence uint64, er
 	if len(k) != 1+8+4+1+8 || k[0] != rowDelivered || k[13] == 0 || k[13] > byte(DeliveryDead) {
 		return t, 0, 0, shortRow("delivery status key", k)
 	}
-	t = Target{AccountID(binary.BigEndian.Uint64(k[1:])), binary.BigEndian.Uint32(k[9:])}
+	t = Target{pix.AccountID(binary.BigEndian.Uint64(k[1:])), binary.BigEndian.Uint32(k[9:])}
 	return t, DeliveryState(k[13]), binary.BigEndian.Uint64(k[14:]), nil
 }
 
 // IsDelivery tells whether a key is that of a row with a delivery's status.
 func IsDelivery(k []byte) bool { return len(k) > 0 && k[0] == rowDelivered }
 
-// Encode encodes the status for its row.
-func (s *DeliveryStatus) Encode() []byte {
-	b, err := encoding.Marshal(s)
-	if err != nil {
-		panic(fmt.Sprintf("ledger: encode delivery status: %v", err))
-	}
-	return b
-}
-
 // DecodeDeliveryStatus decodes the row with a delivery's status.
 func DecodeDeliveryStatus(b []byte) (*DeliveryStatus, error) {
 	s := new(DeliveryStatus)
-	if err := decoding.Unmarshal(b, s); err != nil {
+	if err := cbormap.Decoding.Unmarshal(b, s); err != nil {
 		return nil, fmt.Errorf("ledger: delivery status: %w", err)
 	}
 	return s, nil
@@ -137,7 +133,7 @@ func DecodeDeliveryStatus(b []byte) (*DeliveryStatus, error) {
 // the delivery's row is due then.
 func FindDelivery(r interface {
 	Get(key []byte) (value []byte, ok bool, err error)
-}, t Target, sequence uint64, at Millis,
+}, t Target, sequence uint64, at pix.Millis,
 ) (DeliveryState, *DeliveryStatus, error) {
 	for s := DeliveryPending; s <= DeliveryDead; s++ {
 		v, ok, err := r.Get(DeliveryKey(t, s, sequence))
@@ -161,14 +157,6 @@ func FindDelivery(r interface {
 	return DeliveryPending, p.Untried(), err
 }
 
-// DeliveryItem is a webhook event for a subscription, and what became of it.
-type DeliveryItem struct {
-	Target Target
-	Event  Event
-	State  DeliveryState
-	Status *DeliveryStatus
-}
-
 // The errors of putting a delivery back in line.
 var (
 	ErrNoDelivery        = errors.New("delivery not found")
@@ -181,7 +169,7 @@ func TargetOf(k []byte) (Target, bool) {
 	if len(k) < 1+8+4 || k[0] != rowPending && k[0] != rowDelivered {
 		return Target{}, false
 	}
-	return Target{AccountID(binary.BigEndian.Uint64(k[1:])), binary.BigEndian.Uint32(k[9:])}, true
+	return Target{pix.AccountID(binary.BigEndian.Uint64(k[1:])), binary.BigEndian.Uint32(k[9:])}, true
 }
 
 // DeliveryID identifies a delivery: an event of an account for one of its subscriptions.
@@ -190,22 +178,22 @@ type DeliveryID struct {
 	Sequence uint64 // of the event
 }
 
-const deliveryIDPrefix = "dlv_"
-
 // String is the id as operators see it: dlv_ and 32 characters.
 func (d DeliveryID) String() string {
 	b := binary.BigEndian.AppendUint64(nil, uint64(d.Account))
 	b = binary.BigEndian.AppendUint32(b, d.Number)
-	return deliveryIDPrefix + lower32.EncodeToString(binary.BigEndian.AppendUint64(b, d.Sequence))
+	return deliveryIDPrefix + pix.Lower32.EncodeToString(binary.BigEndian.AppendUint64(b, d.Sequence))
 }
+
+const deliveryIDPrefix = "dlv_"
 
 // ParseDeliveryID parses the form that String makes; false for any other string.
 func ParseDeliveryID(s string) (DeliveryID, bool) {
 	rest, ok := strings.CutPrefix(s, deliveryIDPrefix)
-	b, err := lower32.DecodeString(rest)
+	b, err := pix.Lower32.DecodeString(rest)
 	if !ok || err != nil || len(b) != 20 {
 		return DeliveryID{}, false
 	}
-	d := DeliveryID{Target{AccountID(binary.BigEndian.Uint64(b)), binary.BigEndian.Uint32(b[8:])}, binary.BigEndian.Uint64(b[12:])}
+	d := DeliveryID{Target{pix.AccountID(binary.BigEndian.Uint64(b)), binary.BigEndian.Uint32(b[8:])}, binary.BigEndian.Uint64(b[12:])}
 	return d, d.String() == s
 }

@@ -1,33 +1,28 @@
-package ledger
+package layout
 
 import (
 	"crypto/sha256"
 	"encoding/binary"
+
+	"pixd/actors/pix"
 )
 
 // CaseKey is the key of an account's case with that ordinal.
-func CaseKey(a AccountID, ordinal uint64) []byte {
+func CaseKey(a pix.AccountID, ordinal uint64) []byte {
 	return binary.BigEndian.AppendUint64(accountKey(rowCase, a, 8), ordinal)
 }
 
 // CasesOf is the key range of an account's cases, the oldest first.
-func CasesOf(a AccountID) (lo, hi []byte) { return accountRange(rowCase, a) }
-
-// accountRange is the key range of all of an account's rows of one kind.
-func accountRange(tag byte, a AccountID) (lo, hi []byte) {
-	if a == ^AccountID(0) {
-		return accountKey(tag, a, 0), []byte{tag + 1}
-	}
-	return accountKey(tag, a, 0), accountKey(tag, a+1, 0)
-}
+func CasesOf(a pix.AccountID) (lo, hi []byte) { return accountRange(rowCase, a) }
 
 // CaseRow is the value under CaseKey.
 type CaseRow struct {
 	Seq    uint64 // sequence of the newest record about the case
-	Status CaseStatus
+	Status pix.CaseStatus
 }
 
-func (r CaseRow) encode() []byte {
+// Encode returns the value as it is stored.
+func (r CaseRow) Encode() []byte {
 	return append(binary.BigEndian.AppendUint64(make([]byte, 0, 9), r.Seq), byte(r.Status))
 }
 
@@ -36,7 +31,7 @@ func DecodeCaseRow(b []byte) (CaseRow, error) {
 	if len(b) != 9 {
 		return CaseRow{}, shortRow("case", b)
 	}
-	return CaseRow{Seq: binary.BigEndian.Uint64(b), Status: CaseStatus(b[8])}, nil
+	return CaseRow{Seq: binary.BigEndian.Uint64(b), Status: pix.CaseStatus(b[8])}, nil
 }
 
 // CaseOrdinal reads the case's ordinal from the key of a case row or of a holding row.
@@ -49,7 +44,7 @@ func CaseOrdinal(k []byte) (uint64, error) {
 
 // CaseIDKey is the key of the row that finds a case by its id, whatever account it belongs
 // to. The keys are in the order of opening.
-func CaseIDKey(id CaseID) []byte { return append([]byte{rowCaseID}, id[:]...) }
+func CaseIDKey(id pix.CaseID) []byte { return append([]byte{rowCaseID}, id[:]...) }
 
 // AllCases is the key range of the rows that CaseIDKey names, the oldest case first.
 func AllCases() (lo, hi []byte) { return []byte{rowCaseID}, []byte{rowCaseID + 1} }
@@ -59,12 +54,13 @@ func IsCaseIDKey(k []byte) bool { return len(k) == 1+16 && k[0] == rowCaseID }
 
 // CaseIDRow is the value under CaseIDKey.
 type CaseIDRow struct {
-	Account AccountID
+	Account pix.AccountID
 	Ordinal uint64
-	Status  CaseStatus
+	Status  pix.CaseStatus
 }
 
-func (r CaseIDRow) encode() []byte {
+// Encode returns the value as it is stored.
+func (r CaseIDRow) Encode() []byte {
 	b := binary.BigEndian.AppendUint64(make([]byte, 0, 17), uint64(r.Account))
 	return append(binary.BigEndian.AppendUint64(b, r.Ordinal), byte(r.Status))
 }
@@ -74,12 +70,12 @@ func DecodeCaseIDRow(b []byte) (CaseIDRow, error) {
 	if len(b) != 17 {
 		return CaseIDRow{}, shortRow("case id", b)
 	}
-	return CaseIDRow{AccountID(binary.BigEndian.Uint64(b)), binary.BigEndian.Uint64(b[8:]), CaseStatus(b[16])}, nil
+	return CaseIDRow{pix.AccountID(binary.BigEndian.Uint64(b)), binary.BigEndian.Uint64(b[8:]), pix.CaseStatus(b[16])}, nil
 }
 
 // InfractionKey is the key of the row that finds a case by the scheme's id of the report.
 // The account is part of the key, so that no two accounts write the same key.
-func InfractionKey(infraction string, a AccountID) []byte {
+func InfractionKey(infraction string, a pix.AccountID) []byte {
 	return binary.BigEndian.AppendUint64(infractionPrefix(infraction), uint64(a))
 }
 
@@ -94,22 +90,34 @@ func InfractionRange(infraction string) (lo, hi []byte) {
 	return lo, append(lo[:len(lo):len(lo)], 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
 }
 
+// InfractionRow is the value under InfractionKey: the case's ordinal.
+func InfractionRow(ordinal uint64) []byte { return binary.BigEndian.AppendUint64(nil, ordinal) }
+
+// DecodeInfractionRow decodes the value that InfractionRow makes.
+func DecodeInfractionRow(b []byte) (uint64, error) {
+	if len(b) != 8 {
+		return 0, shortRow("infraction", b)
+	}
+	return binary.BigEndian.Uint64(b), nil
+}
+
 // HoldingKey is the key of the row of a case that holds money.
-func HoldingKey(a AccountID, ordinal uint64) []byte {
+func HoldingKey(a pix.AccountID, ordinal uint64) []byte {
 	return binary.BigEndian.AppendUint64(accountKey(rowHolding, a, 8), ordinal)
 }
 
 // HoldingsOf is the key range of an account's cases that hold money, the oldest first.
-func HoldingsOf(a AccountID) (lo, hi []byte) { return accountRange(rowHolding, a) }
+func HoldingsOf(a pix.AccountID) (lo, hi []byte) { return accountRange(rowHolding, a) }
 
 // Holding is a case that holds money.
 type Holding struct {
 	Ordinal uint64
-	Held    Amount // more than zero, base units
-	Owed    bool   // the engine refunds the money as soon as there is any; see Case.Owed
+	Held    pix.Amount // more than zero, base units
+	Owed    bool       // the engine refunds the money as soon as there is any; see Case.Owed
 }
 
-func (h Holding) encode() []byte {
+// Encode returns the value as it is stored.
+func (h Holding) Encode() []byte {
 	b := append(binary.BigEndian.AppendUint64(make([]byte, 0, 9), uint64(h.Held)), 0)
 	if h.Owed {
 		b[8] = 1
@@ -126,59 +134,24 @@ func DecodeHolding(k, v []byte) (Holding, error) {
 	if err != nil {
 		return Holding{}, err
 	}
-	return Holding{ordinal, Amount(binary.BigEndian.Uint64(v)), v[8] != 0}, nil
+	return Holding{ordinal, pix.Amount(binary.BigEndian.Uint64(v)), v[8] != 0}, nil
 }
 
 // LackingKey is the key of the row of a case that disputes more of its payment than it holds.
-func LackingKey(a AccountID, original TxID, ordinal uint64) []byte {
+func LackingKey(a pix.AccountID, original pix.TxID, ordinal uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(accountKey(rowLacking, a, 24), original[:]...), ordinal)
 }
 
 // LackingOf is the key range of the cases of one payment that dispute more of it than they
 // hold, the oldest first.
-func LackingOf(a AccountID, original TxID) (lo, hi []byte) {
+func LackingOf(a pix.AccountID, original pix.TxID) (lo, hi []byte) {
 	return LackingKey(a, original, 0), LackingKey(a, original, ^uint64(0))
 }
 
-// lackingOrdinal reads the case's ordinal from a key that LackingKey makes.
-func lackingOrdinal(k []byte) (uint64, error) {
+// LackingOrdinal reads the case's ordinal from a key that LackingKey makes.
+func LackingOrdinal(k []byte) (uint64, error) {
 	if len(k) != 1+8+16+8 {
 		return 0, shortRow("lacking key", k)
 	}
 	return binary.BigEndian.Uint64(k[25:]), nil
-}
-
-// caseRows writes a case's rows: its place in the list, the row of its id, the row of the
-// report that opened it, what it holds, what it lacks, its due row, and the refund sums of its
-// payment.
-func caseRows(rows []Row, r *Record) []Row {
-	c := r.Case
-	rows = append(rows,
-		Row{CaseKey(r.Account, c.Ordinal), CaseRow{r.Seq, c.Status}.encode()},
-		Row{CaseIDKey(c.ID), CaseIDRow{r.Account, c.Ordinal, c.Status}.encode()})
-	if r.Prev == 0 {
-		rows = append(rows, Row{InfractionKey(c.Infraction, r.Account), binary.BigEndian.AppendUint64(nil, c.Ordinal)})
-	}
-	switch {
-	case c.Held > 0:
-		rows = append(rows, Row{HoldingKey(r.Account, c.Ordinal), Holding{Held: c.Held, Owed: c.Owed() > 0}.encode()})
-	case r.HeldWas > 0:
-		rows = append(rows, Row{Key: HoldingKey(r.Account, c.Ordinal)})
-	}
-	switch {
-	case c.Short > 0:
-		rows = append(rows, Row{LackingKey(r.Account, c.Original, c.Ordinal), []byte{}})
-	case r.ShortWas > 0:
-		rows = append(rows, Row{Key: LackingKey(r.Account, c.Original, c.Ordinal)})
-	}
-	if r.DueWas != 0 {
-		rows = append(rows, Row{Key: DueKey(DueCase, r.DueWas, r.Account, EntityID(c.ID))})
-	}
-	if c.DueAt != 0 {
-		rows = append(rows, Row{DueKey(DueCase, c.DueAt, r.Account, EntityID(c.ID)), seqRow(r.Seq)})
-	}
-	if r.Sums != nil {
-		rows = sumsRow(rows, r)
-	}
-	return rows
 }

@@ -1,17 +1,21 @@
-package ledger
+package layout
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"pixd/actors/pix"
+)
 
 // EntityID identifies the subject of a record or a due row: the id of a transaction or of a
 // special-return case.
 type EntityID [16]byte
 
 // String is the id in the usual form of a UUID.
-func (e EntityID) String() string { return TxID(e).String() }
+func (e EntityID) String() string { return pix.TxID(e).String() }
 
 // DueKey is the key of a due row: first the kind, so that each kind is scanned on its own,
 // then the due time.
-func DueKey(kind DueKind, at Millis, a AccountID, id EntityID) []byte {
+func DueKey(kind DueKind, at pix.Millis, a pix.AccountID, id EntityID) []byte {
 	k := append(make([]byte, 0, dueKeyBytes), rowDue, byte(kind))
 	k = binary.BigEndian.AppendUint64(k, uint64(at))
 	k = binary.BigEndian.AppendUint64(k, uint64(a))
@@ -23,6 +27,14 @@ const dueKeyBytes = 1 + 1 + 8 + 8 + 16
 // DueKind is the kind of a due row: it says what the row's payout waits for. Its values are
 // stored.
 type DueKind byte
+
+// Need returns what a due task of this kind needs in order to end.
+func (k DueKind) Need() Need { return dueKinds[k].need }
+
+// InHand tells whether child actors carry payouts of this kind, so that an ended process
+// may have lost the child actor. After each start a due task runs for every such payout,
+// even before its due time.
+func (k DueKind) InHand() bool { return dueKinds[k].inHand }
 
 // The kinds of due rows.
 const (
@@ -49,61 +61,32 @@ func Needs() []Need { return []Need{NeedsScheme, NeedsClock} }
 
 // dueKinds has a row for each kind.
 var dueKinds = [...]struct {
-	entity entity // kind of the entity that the due row is about
 	need   Need
 	inHand bool // a child actor may have carried the transfer when the process ended
 }{
-	DueTransfer: {entityTransaction, NeedsScheme, true},
-	DueSending:  {entityTransaction, NeedsScheme, true},
-	DueQueued:   {entityTransaction, NeedsClock, false},
-	DueApproval: {entityTransaction, NeedsClock, false},
-	DueDoubt:    {entityTransaction, NeedsScheme, true},
-	DueCase:     {entityCase, NeedsClock, false},
+	DueTransfer: {NeedsScheme, true},
+	DueSending:  {NeedsScheme, true},
+	DueQueued:   {NeedsClock, false},
+	DueApproval: {NeedsClock, false},
+	DueDoubt:    {NeedsScheme, true},
+	DueCase:     {NeedsClock, false},
 }
 
 // DueKinds returns all kinds of due rows.
 func DueKinds() (all []DueKind) {
 	for k := range dueKinds {
-		if dueKinds[k].entity != entityNone {
+		if dueKinds[k].need != 0 {
 			all = append(all, DueKind(k))
 		}
 	}
 	return all
 }
 
-// Need returns what a due task of this kind needs in order to end.
-func (k DueKind) Need() Need { return dueKinds[k].need }
-
-// InHand tells whether child actors carry payouts of this kind, so that an ended process
-// may have lost the child actor. After each start a due task runs for every such payout,
-// even before its due time.
-func (k DueKind) InHand() bool { return dueKinds[k].inHand }
-
-// due returns the kind of due row that a payout in this state has.
-func (t *Transaction) due() DueKind {
-	switch {
-	case t.Status == StatusSending:
-		return DueSending
-	case t.Status == StatusQueued:
-		return DueQueued
-	case t.Status == StatusPending:
-		return DueApproval
-	case t.Transfer.Doubt:
-		return DueDoubt
-	}
-	return DueTransfer
-}
-
-// dueKey is the key of the payout's due row.
-func (t *Transaction) dueKey(a AccountID) []byte {
-	return DueKey(t.Transfer.DueKind, t.Transfer.DueAt, a, EntityID(t.ID))
-}
-
 // Due is a due row.
 type Due struct {
 	Kind    DueKind
-	At      Millis
-	Account AccountID
+	At      pix.Millis
+	Account pix.AccountID
 	ID      EntityID
 	Seq     uint64 // sequence of the record that wrote the row
 }
@@ -114,7 +97,7 @@ func DecodeDue(k, v []byte) (Due, error) {
 		return Due{}, shortRow("due", k)
 	}
 	return Due{
-		Kind: DueKind(k[1]), At: Millis(binary.BigEndian.Uint64(k[2:])), Account: AccountID(binary.BigEndian.Uint64(k[10:])),
+		Kind: DueKind(k[1]), At: pix.Millis(binary.BigEndian.Uint64(k[2:])), Account: pix.AccountID(binary.BigEndian.Uint64(k[10:])),
 		ID: EntityID(k[18:]), Seq: binary.BigEndian.Uint64(v),
 	}, nil
 }
@@ -126,7 +109,7 @@ func DueKeyAfter(d *Due) []byte { return append(DueKey(d.Kind, d.At, d.Account, 
 func AllDue() (lo, hi []byte) { return []byte{rowDue}, []byte{rowDue + 1} }
 
 // DueRange is the key range of a kind's due rows with from <= due time < until.
-func DueRange(kind DueKind, from, until Millis) (lo, hi []byte) {
+func DueRange(kind DueKind, from, until pix.Millis) (lo, hi []byte) {
 	lo = binary.BigEndian.AppendUint64([]byte{rowDue, byte(kind)}, uint64(from))
 	return lo, binary.BigEndian.AppendUint64([]byte{rowDue, byte(kind)}, uint64(until))
 }

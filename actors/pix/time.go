@@ -1,4 +1,22 @@
-package ledger
+package pix
+
+import (
+	"math"
+	"time"
+)
+
+// Millis is an instant: Unix milliseconds, UTC. Every time in the journal and
+// in every answer has this resolution.
+type Millis int64
+
+// Time converts the instant to the standard library's type, in UTC.
+func (m Millis) Time() time.Time { return time.UnixMilli(int64(m)).UTC() }
+
+// String is ISO 8601 with milliseconds and Z.
+func (m Millis) String() string { return m.Time().Format("2006-01-02T15:04:05.000Z") }
+
+// Latest is the latest instant that the code uses.
+const Latest = Millis(math.MaxInt64 - 1)
 
 // Reading is the state of the engine's clock at one instant.
 type Reading struct {
@@ -18,10 +36,10 @@ type Reading struct {
 	Start Millis
 }
 
-// since returns the instant from which the age of something stamped at is counted. If
+// Since returns the instant from which the age of something stamped at is counted. If
 // engine time was doubted when the stamp was made, perhaps by an earlier process, the age
 // counts from the start of this process at the earliest.
-func (r Reading) since(at Millis, doubted bool) Millis {
+func (r Reading) Since(at Millis, doubted bool) Millis {
 	if doubted {
 		return max(at, r.Start)
 	}

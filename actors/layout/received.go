@@ -1,29 +1,24 @@
-package ledger
+package layout
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"pixd/actors/pix"
+)
 
 // Original is the part of a received payment that every refund of it repeats. Nothing about a
 // received payment changes later, so a copy of this part is never outdated.
 type Original struct {
-	ID           TxID
+	ID           pix.TxID
 	EndToEnd     string
-	Amount       Amount // base units, without the fee taken off
-	Counterparty Party  // who paid
-}
-
-// originalOf returns the part of a transaction that its refunds repeat; nil where the
-// transaction is no received payment.
-func originalOf(t *Transaction) *Original {
-	if t == nil || t.Status != StatusCompleted || t.Kind != TxCharge && t.Kind != TxReceipt {
-		return nil
-	}
-	return &Original{ID: t.ID, EndToEnd: t.EndToEnd, Amount: t.Amount, Counterparty: t.Counterparty}
+	Amount       pix.Amount // base units, without the fee taken off
+	Counterparty pix.Party  // who paid
 }
 
 // ReceivedKey is the row key of the end-to-end id of a received payment, or of the id of a
 // received return. The account is part of the key, so that no payout and no other account can
 // have the same key.
-func ReceivedKey(e2e string, a AccountID) []byte {
+func ReceivedKey(e2e string, a pix.AccountID) []byte {
 	k := EndToEndKey(e2e)
 	k[0] = rowReceived
 	return binary.BigEndian.AppendUint64(k, uint64(a))
@@ -38,11 +33,11 @@ func ReceivedRange(e2e string) (lo, hi []byte) {
 }
 
 // DecodeReceivedKey reads the account from the key of a received row.
-func DecodeReceivedKey(k []byte) (AccountID, error) {
+func DecodeReceivedKey(k []byte) (pix.AccountID, error) {
 	if len(k) < 8 {
 		return 0, shortRow("received key", k)
 	}
-	return AccountID(binary.BigEndian.Uint64(k[len(k)-8:])), nil
+	return pix.AccountID(binary.BigEndian.Uint64(k[len(k)-8:])), nil
 }
 
 // ReceivedRow is the value under ReceivedKey.
@@ -51,22 +46,11 @@ type ReceivedRow struct {
 	Payment *Original // nil in the row of a return
 }
 
-// receivedRow writes the row that finds a received payment or return by its end-to-end id. The
-// row of a payment contains what a refund needs of it, so that a refund reads no record.
-func receivedRow(rows []Row, r *Record) []Row {
-	row := ReceivedRow{Seq: r.Seq, Payment: originalOf(r.Tx)}
-	return append(rows, Row{ReceivedKey(r.Tx.EndToEnd, r.Account), row.encode()})
-}
-
-const (
-	returnRowBytes  = 8
-	paymentRowBytes = returnRowBytes + 16 + 8 // without the payer
-)
-
-func (r ReceivedRow) encode() []byte {
+// Encode returns the value as it is stored.
+func (r ReceivedRow) Encode() []byte {
 	o := r.Payment
 	if o == nil {
-		return seqRow(r.Seq)
+		return SeqRow(r.Seq)
 	}
 	p := &o.Counterparty
 	const lengths = 3 * binary.MaxVarintLen16
@@ -79,6 +63,11 @@ func (r ReceivedRow) encode() []byte {
 	return b
 }
 
+const (
+	returnRowBytes  = 8
+	paymentRowBytes = returnRowBytes + 16 + 8 // without the payer
+)
+
 // DecodeReceivedRow decodes the received row of the payment or return with this end-to-end id.
 func DecodeReceivedRow(e2e string, b []byte) (ReceivedRow, error) {
 	if len(b) != returnRowBytes && len(b) < paymentRowBytes {
@@ -88,7 +77,7 @@ func DecodeReceivedRow(e2e string, b []byte) (ReceivedRow, error) {
 	if len(b) == returnRowBytes {
 		return r, nil
 	}
-	r.Payment = &Original{ID: TxID(b[8:24]), EndToEnd: e2e, Amount: Amount(binary.BigEndian.Uint64(b[24:]))}
+	r.Payment = &Original{ID: pix.TxID(b[8:24]), EndToEnd: e2e, Amount: pix.Amount(binary.BigEndian.Uint64(b[24:]))}
 	p, rest := &r.Payment.Counterparty, b[paymentRowBytes:]
 	for _, text := range []*string{&p.Name, &p.Document, &p.ISPB} {
 		n, size := binary.Uvarint(rest)

@@ -1,4 +1,4 @@
-package ledger
+package pix
 
 import (
 	"regexp"
@@ -7,6 +7,9 @@ import (
 
 // KeyType is the type of a PIX key. Its values are stored.
 type KeyType uint8
+
+// String is the type's name in requests and answers.
+func (t KeyType) String() string { return keyTypeNames[t] }
 
 // The key types of the directory (DICT).
 const (
@@ -22,9 +25,6 @@ var keyTypeNames = [...]string{
 	KeyCPF: "cpf", KeyCNPJ: "cnpj", KeyEmail: "email", KeyPhone: "phone", KeyEVP: "evp",
 }
 
-// String is the type's name in requests and answers.
-func (t KeyType) String() string { return keyTypeNames[t] }
-
 // ParseKeyType parses a type's name; false for any other string.
 func ParseKeyType(s string) (KeyType, bool) {
 	for t, name := range keyTypeNames {
@@ -39,6 +39,14 @@ func ParseKeyType(s string) (KeyType, bool) {
 type Key struct {
 	Type  KeyType `cbor:"1,keyasint,omitempty"`
 	Value string  `cbor:"2,keyasint,omitempty"`
+}
+
+// Document is the CPF or CNPJ that the key consists of, else empty.
+func (k Key) Document() string {
+	if k.Type == KeyCPF || k.Type == KeyCNPJ {
+		return k.Value
+	}
+	return ""
 }
 
 var (
@@ -72,15 +80,17 @@ func ParseKey(t KeyType, raw string) (Key, bool) {
 	return k, false
 }
 
-// DetectKey parses a key whose type the merchant did not name. Eleven digits may be a CPF
-// or a phone number without +55, which gives RefuseKeyAmbiguous.
-func DetectKey(raw string) (Key, RefusalCode) {
+// AmbiguousKey tells whether a key whose type the merchant did not name may be of two types: eleven
+// digits are a CPF or a phone number without +55.
+func AmbiguousKey(raw string) bool { return digits(raw, 11) }
+
+// DetectKey parses a key whose type the merchant did not name; false where its form is none of the
+// directory's, or ambiguous.
+func DetectKey(raw string) (Key, bool) {
 	t := KeyNone
 	switch {
 	case digits(raw, 14):
 		t = KeyCNPJ
-	case digits(raw, 11):
-		return Key{}, RefuseKeyAmbiguous
 	case strings.Contains(raw, "@"):
 		t = KeyEmail
 	case strings.HasPrefix(raw, "+55"):
@@ -88,19 +98,7 @@ func DetectKey(raw string) (Key, RefusalCode) {
 	case len(raw) == 36:
 		t = KeyEVP
 	}
-	k, ok := ParseKey(t, raw)
-	if !ok {
-		return Key{}, RefuseKeyInvalid
-	}
-	return k, RefuseNothing
-}
-
-// Document is the CPF or CNPJ that the key consists of, else empty.
-func (k Key) Document() string {
-	if k.Type == KeyCPF || k.Type == KeyCNPJ {
-		return k.Value
-	}
-	return ""
+	return ParseKey(t, raw)
 }
 
 func digits(s string, n int) bool {
@@ -109,42 +107,6 @@ func digits(s string, n int) bool {
 	}
 	for i := range len(s) {
 		if !digit(s[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-// CleanDocument removes the punctuation of a CPF or CNPJ (dots, dashes, slash). The second
-// result is false unless 11 or 14 digits are left.
-func CleanDocument(s string) (string, bool) {
-	s = stripDocument(s)
-	return s, digits(s, 11) || digits(s, 14)
-}
-
-// CleanHolder is CleanDocument for account holders and for lists of authorized CNPJs:
-// unlike CleanDocument it accepts CNPJs with letters (issued since July 2026).
-func CleanHolder(s string) (string, bool) {
-	s = strings.ToUpper(stripDocument(s))
-	return s, digits(s, 11) || IsCNPJ(s)
-}
-
-func stripDocument(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '.' || r == '-' || r == '/' {
-			return -1
-		}
-		return r
-	}, s)
-}
-
-// IsCNPJ tells whether s has the form of a CNPJ, [0-9A-Z]{12}[0-9]{2}.
-func IsCNPJ(s string) bool {
-	if len(s) != 14 || !digits(s[12:], 2) {
-		return false
-	}
-	for i := range 12 {
-		if !digit(s[i]) && !('A' <= s[i] && s[i] <= 'Z') {
 			return false
 		}
 	}
