@@ -30,14 +30,14 @@ func newArrivalFeed(t *testing.T) *arrivalFeed {
 		f.refused[n.EndToEnd] = true
 		f.refusing = append(f.refusing, done)
 	}
-	f.Scan = func(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
+	f.Rows = scanned(func(lo, hi []byte, fn layout.Visit) error {
 		key := layout.ReceivedKey(arrivedID, 7)
 		if f.broken != nil || !f.stored || string(key) < string(lo) || string(key) >= string(hi) {
 			return f.broken
 		}
 		_, err := fn(key, nil)
 		return err
-	}
+	})
 	return f
 }
 

@@ -114,7 +114,7 @@ func (w *harness) look(stream wal.Stream, read func(*wal.View) error) error {
 
 // tailReads counts the records that accounts read while they are restored.
 type tailReads struct {
-	Tail
+	wal.Tail
 	records atomic.Int64
 }
 

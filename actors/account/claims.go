@@ -36,7 +36,7 @@ func OldestClaimDay(at pix.Millis) uint16 {
 
 // ScanFunc calls fn for each row with a key in [lo, hi), in ascending order, until fn returns
 // false for more. k and v are valid only during the call of fn.
-type ScanFunc = func(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
+type ScanFunc = func(lo, hi []byte, visit layout.Visit) error
 
 // DropClaims removes the claims of the days before OldestClaimDay, if they are 24 h old by the
 // rule of ledger.IdempotencyRow's Age, by which a request finds them. newest is the time of the

@@ -18,7 +18,7 @@ type Dependencies struct {
 	Config  *Config
 	Journal Journal
 	Rows    Rows
-	Tail    Tail
+	Tail    wal.Tail
 	// Opening returns the settings that a new account starts with; false: the registry has
 	// no such account.
 	Opening func(pix.AccountID) (ledger.Settings, bool)

@@ -18,11 +18,7 @@ import (
 // machines would route by that name; here the name must only not contradict the account
 // that was found.
 type Feed struct {
-	// Get reads a row of the store.
-	Get func(key []byte) (value []byte, ok bool, err error)
-	// Scan calls fn for each row of the store with a key in [lo, hi), in ascending order,
-	// until fn returns false for more.
-	Scan func(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
+	Rows layout.Rows // of the store
 	// Key returns the account that a PIX key belongs to; false: no account here has the
 	// key.
 	Key func(key string) (pix.AccountID, bool)
@@ -136,7 +132,7 @@ func (f *Feed) Whose(n scheme.Notice) pix.AccountID {
 // receiver returns the account that received the payment which a report is about.
 func (f *Feed) receiver(n scheme.Notice) (id pix.AccountID, err error) {
 	lo, hi := layout.ReceivedRange(n.EndToEnd)
-	err = f.Scan(lo, hi, func(k, _ []byte) (bool, error) {
+	err = f.Rows.Scan(lo, hi, func(k, _ []byte) (bool, error) {
 		a, err := layout.DecodeReceivedKey(k)
 		if n.Account == 0 || n.Account == a {
 			id = a
@@ -149,10 +145,8 @@ func (f *Feed) receiver(n scheme.Notice) (id pix.AccountID, err error) {
 	return id, err
 }
 
-// owner returns the account of the payout or refund that a notice names. It looks in the
-// table of recent ones; then reads the transaction's id row, which exists from the record
-// that first shows it to the merchant; then the end-to-end rows, which find one that is only
-// held.
+// owner returns the account of the payout or refund that a notice names, which it looks for in the
+// table of recent ones first, or of the payment that a report is about.
 func (f *Feed) owner(n scheme.Notice) (pix.AccountID, error) {
 	if n.Infraction != "" {
 		return f.receiver(n)
@@ -162,32 +156,9 @@ func (f *Feed) owner(n scheme.Notice) (pix.AccountID, error) {
 			return p.account, nil
 		}
 	}
-	b, ok, err := f.Get(layout.IDKey(n.Tx.Short()))
-	if err != nil {
-		return 0, err
+	at, ok, err := layout.FindTransfer(f.Rows, n.Tx, n.EndToEnd)
+	if err == nil && !ok {
+		err = errNotOurs
 	}
-	if ok {
-		row, err := layout.DecodeIDRow(b)
-		if err == nil && row.ID != n.Tx {
-			err = errNotOurs
-		}
-		return row.Account, err
-	}
-	for _, key := range layout.EndToEndKeys(n.EndToEnd) {
-		b, ok, err := f.Get(key)
-		if err != nil {
-			return 0, err
-		}
-		if !ok {
-			continue
-		}
-		row, err := layout.DecodeEndToEndRow(b)
-		if err != nil {
-			return 0, err
-		}
-		if _, ours := row.Find(n.Tx); ours {
-			return row.Account, nil
-		}
-	}
-	return 0, errNotOurs
+	return at.Account, err
 }

@@ -22,7 +22,7 @@ type fed struct {
 func newFed(b *bench) *fed {
 	f := &fed{}
 	f.Feed = Feed{
-		Get: b.store.Get, Scan: b.store.Scan, Key: func(string) (pix.AccountID, bool) { return 0, false },
+		Rows: b.store, Key: func(string) (pix.AccountID, bool) { return 0, false },
 		Notice: func(id pix.AccountID, c ledger.Command, done func(error)) {
 			f.accounts, f.commands, f.done = append(f.accounts, id), append(f.commands, c), append(f.done, done)
 		},
@@ -96,7 +96,7 @@ func TestFeedReportOfTwo(t *testing.T) {
 		}
 	}
 	fault := errors.New("rows are gone")
-	f.Scan = func(_, _ []byte, _ func(_, _ []byte) (bool, error)) error { return fault }
+	f.Rows = scanned(func(_, _ []byte, _ layout.Visit) error { return fault })
 	if handed, err := f.take(scheme.Notice{Kind: scheme.InfractionOpened, Infraction: "inf-1", EndToEnd: e2e, Amount: 1}); !errors.Is(err, fault) || handed {
 		t.Errorf("from rows that cannot be read: %v, handed on %v", err, handed)
 	}

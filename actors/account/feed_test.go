@@ -21,7 +21,7 @@ func TestFeedKnowsItsOwn(t *testing.T) {
 	held := b.step(ledger.RequestPayout{Amount: 100, Key: k}).Start[0].Tx
 	reported := map[pix.AccountID]int{}
 	f := Feed{
-		Get: b.store.Get, Scan: b.store.Scan, Key: func(key string) (pix.AccountID, bool) { return 9, key == "ours" },
+		Rows: b.store, Key: func(key string) (pix.AccountID, bool) { return 9, key == "ours" },
 		Notice: func(id pix.AccountID, _ ledger.Command, done func(error)) { reported[id]++; done(nil) },
 	}
 	take := func(n scheme.Notice) (err error) {
@@ -101,7 +101,7 @@ func TestOneReturnAtOnce(t *testing.T) {
 		ids[string(layout.IDKey(id.Short()))] = row(a, id)
 	}
 	f := Feed{
-		Get:    func(key []byte) ([]byte, bool, error) { v, ok := ids[string(key)]; return v, ok, nil },
+		Rows:   idRows(ids),
 		Notice: func(_ pix.AccountID, _ ledger.Command, d func(error)) { done = append(done, d) },
 	}
 	var reported []error
@@ -119,3 +119,21 @@ func TestOneReturnAtOnce(t *testing.T) {
 		t.Errorf("after the first: %d handed on, reported %v", len(done), reported)
 	}
 }
+
+// idRows are rows by key.
+type idRows map[string][]byte
+
+// Get implements layout.Rows.
+func (r idRows) Get(key []byte) ([]byte, bool, error) { v, ok := r[string(key)]; return v, ok, nil }
+
+// Scan implements layout.Rows.
+func (r idRows) Scan(_, _ []byte, _ layout.Visit) error { panic("id rows are looked up by their keys") }
+
+// scanned are rows that are scanned and not looked up by their keys.
+type scanned func(lo, hi []byte, visit layout.Visit) error
+
+// Get implements layout.Rows.
+func (s scanned) Get([]byte) ([]byte, bool, error) { panic("these rows are scanned") }
+
+// Scan implements layout.Rows.
+func (s scanned) Scan(lo, hi []byte, visit layout.Visit) error { return s(lo, hi, visit) }

@@ -22,7 +22,7 @@ import (
 
 // Journal is the part of the journal that accounts use.
 type Journal interface {
-	Append(*wal.Entry) wal.Ticket
+	wal.Journal
 	Durable() wal.Ticket
 	Tell(wal.Stream, []wal.Out)
 }
@@ -55,7 +55,7 @@ type Options struct {
 	Limits  Limits
 	Journal Journal
 	Rows    Rows
-	Tail    Tail
+	Tail    wal.Tail
 	Look    Look // reads accounts that are not in memory; nil: such a read restores the account
 	Scheme  scheme.Scheme
 	Lanes   *transfer.Lanes // bounds the calls to a scheme in another process; nil: nothing does

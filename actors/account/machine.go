@@ -43,8 +43,7 @@ type Alerts interface {
 	Row(id pix.AccountID, a ledger.Alert, at pix.Millis) wal.Op
 	// Raised counts and logs an alert whose row is durable.
 	Raised(id pix.AccountID, a ledger.Alert)
-	// Raise writes, counts and logs an alert that no decision raises. It does not wait.
-	Raise(id pix.AccountID, a ledger.Alert)
+	ledger.Alerts
 }
 
 // Webhooks delivers events to the merchants' subscriptions.

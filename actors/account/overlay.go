@@ -11,10 +11,7 @@ import (
 
 // Rows reads the facts that decisions need: rows by key and records by sequence.
 type Rows interface {
-	Get(key []byte) (value []byte, ok bool, err error)
-	// Scan calls fn for each key in [lo, hi) in ascending order until fn returns false for
-	// more.
-	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
+	layout.Rows
 	Record(a pix.AccountID, seq uint64) (*ledger.Record, error)
 }
 

@@ -15,8 +15,8 @@ type reader struct {
 	store   Rows
 }
 
-// Row implements ledger.Reader.
-func (r *reader) Row(key []byte) ([]byte, bool, error) {
+// Get implements ledger.Reader.
+func (r *reader) Get(key []byte) ([]byte, bool, error) {
 	if row, ok := r.machine.overlay.rows[string(key)]; ok {
 		return row.value, row.value != nil, nil
 	}

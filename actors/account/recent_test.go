@@ -66,7 +66,7 @@ func (b *bench) checkRecentSums(id pix.TxID) int {
 	if recent.sumsOf(testAccount+1, id) != nil {
 		b.t.Errorf("another account has the sums of %v", id)
 	}
-	row, _, err := (&reader{b.machine, b.store}).Row(layout.RefundSumsKey(testAccount, id))
+	row, _, err := (&reader{b.machine, b.store}).Get(layout.RefundSumsKey(testAccount, id))
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -30,12 +30,10 @@ const metaRefused = "refused/"
 // even if an account has the key by then: the scheme may have given the money back.
 // The methods may be called from any goroutine.
 type Refusals struct {
-	Journal interface {
-		Append(e *wal.Entry) wal.Ticket
-	}
-	Known  func(id pix.AccountID) bool // whether an account exists
-	Alerts Alerts
-	Stamp  func() pix.Millis // the time stamp of what is made now
+	Journal wal.Journal
+	Known   func(id pix.AccountID) bool // whether an account exists
+	Alerts  Alerts
+	Stamp   func() pix.Millis // the time stamp of what is made now
 
 	mu  sync.Mutex
 	ids map[string]pix.Millis // end-to-end ids with the times of the refusals

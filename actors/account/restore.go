@@ -15,17 +15,10 @@ func (m *Machine) headRow() layout.Row {
 	return HeadRow(&m.head, m.sum)
 }
 
-// Tail reads the rows and records that a machine is restored from: the head row and the
-// records after it.
-type Tail interface {
-	tailReader
-	Last(stream wal.Stream) (seq, sum uint64, err error)
-}
-
 // Restore makes the machine from the head row and the records after it. Each record is
 // verified against the chain of checksums and changes the head through Apply only. The
 // first record that cannot be verified ends Restore with an error.
-func Restore(c *Config, id pix.AccountID, t Tail) (*Machine, error) {
+func Restore(c *Config, id pix.AccountID, t wal.Tail) (*Machine, error) {
 	m := newMachine(c, id)
 	var err error
 	if m.head, m.sum, m.headAt, err = replay(id, t); err != nil {

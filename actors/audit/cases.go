@@ -15,7 +15,7 @@ import (
 // checkCases compares the account's special-return cases with the holding rows and due rows,
 // and its refunds in flight and cases with the refund sums of each payment. due counts the due
 // rows that belong to a case.
-func (a *Account) checkCases(r Rows, due *int) error {
+func (a *Account) checkCases(r layout.Rows, due *int) error {
 	for _, ordinal := range slices.Sorted(maps.Keys(a.cases)) {
 		k := a.cases[ordinal]
 		if k.DueAt == 0 {
@@ -49,7 +49,7 @@ func (a *Account) strayCaseDue(d *layout.Due) {
 }
 
 // checkHoldings compares the cases that hold money with the holding rows.
-func (a *Account) checkHoldings(r Rows) error {
+func (a *Account) checkHoldings(r layout.Rows) error {
 	seen := map[uint64]bool{}
 	lo, hi := layout.HoldingsOf(a.ID)
 	err := r.Scan(lo, hi, func(k, v []byte) (bool, error) {
@@ -73,7 +73,7 @@ func (a *Account) checkHoldings(r Rows) error {
 
 // checkRefunds compares the refund sums of each payment with the refunds in flight and the
 // cases, and all settled refunds of the account with the sums of its rows.
-func (a *Account) checkRefunds(r Rows) error {
+func (a *Account) checkRefunds(r layout.Rows) error {
 	inFlight, held := map[pix.TxID]pix.Amount{}, map[pix.TxID]pix.Amount{}
 	for _, w := range a.open {
 		if w.is == pix.TxRefund {

@@ -8,19 +8,13 @@ import (
 	"pixd/actors/pix"
 )
 
-// Rows reads the rows in the same state of the store in which the records were read.
-type Rows interface {
-	Get(key []byte) (value []byte, ok bool, err error)
-	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
-}
-
 // Waiting has, for each account, the number of its open rows, due rows and queue rows.
 type Waiting struct{ open, due, queued map[pix.AccountID]int }
 
 // CountWaiting scans the open, due and queue rows of all accounts once. Doing so for one
 // account would not be cheaper, because due rows are sorted by time and queue rows by
 // queue.
-func CountWaiting(r Rows) (Waiting, error) {
+func CountWaiting(r layout.Rows) (Waiting, error) {
 	w := Waiting{map[pix.AccountID]int{}, map[pix.AccountID]int{}, map[pix.AccountID]int{}}
 	queues := layout.QueueRanges()
 	for _, c := range []struct {
@@ -76,10 +70,10 @@ func (w Waiting) Left() []pix.AccountID {
 }
 
 // Check compares the account's payouts and refunds in flight, and its special-return cases,
-// with the rows. Each transfer must have its due row, its open row once the merchant can see
+// with the rows in the same state of the store in which the records were read. Each transfer must have its due row, its open row once the merchant can see
 // it, and its queue row while it is queued; each case its due row and holding row; and no such
 // row may be without its transfer or case.
-func (a *Account) Check(r Rows, w Waiting) error {
+func (a *Account) Check(r layout.Rows, w Waiting) error {
 	var open, due, queued int
 	ids := make([]pix.TxID, 0, len(a.open))
 	for id := range a.open {
@@ -120,7 +114,7 @@ func (a *Account) place(id pix.TxID) []byte {
 
 // must reports a difference where a payout in flight lacks the row under key; where the row
 // exists, it adds 1 to the counter there.
-func (a *Account) must(r Rows, key []byte, kind string, id pix.TxID, there *int) error {
+func (a *Account) must(r layout.Rows, key []byte, kind string, id pix.TxID, there *int) error {
 	_, ok, err := r.Get(key)
 	if ok {
 		*there++
@@ -130,7 +124,7 @@ func (a *Account) must(r Rows, key []byte, kind string, id pix.TxID, there *int)
 	return err
 }
 
-func (a *Account) openRow(r Rows, id pix.TxID, there *int) error {
+func (a *Account) openRow(r layout.Rows, id pix.TxID, there *int) error {
 	v, ok, err := r.Get(layout.OpenKey(a.ID, id))
 	if err != nil {
 		return err
@@ -149,8 +143,8 @@ func (a *Account) openRow(r Rows, id pix.TxID, there *int) error {
 
 // strays reports the rows that have no payout. some says for which kinds of rows (open,
 // due, queue) the number is wrong, so that they must be searched.
-func (a *Account) strays(r Rows, some [3]bool) error {
-	for n, name := range []func(Rows) error{a.strayOpen, a.strayDue, a.strayQueued} {
+func (a *Account) strays(r layout.Rows, some [3]bool) error {
+	for n, name := range []func(layout.Rows) error{a.strayOpen, a.strayDue, a.strayQueued} {
 		if some[n] {
 			if err := name(r); err != nil {
 				return err
@@ -168,7 +162,7 @@ func (a *Account) kind(id pix.TxID) pix.TxKind {
 	return pix.TxPayout
 }
 
-func (a *Account) strayOpen(r Rows) error {
+func (a *Account) strayOpen(r layout.Rows) error {
 	lo, hi := layout.OpenOf(a.ID)
 	return r.Scan(lo, hi, func(k, _ []byte) (bool, error) {
 		_, id, err := layout.DecodeOpenKey(k)
@@ -179,7 +173,7 @@ func (a *Account) strayOpen(r Rows) error {
 	})
 }
 
-func (a *Account) strayDue(r Rows) error {
+func (a *Account) strayDue(r layout.Rows) error {
 	lo, hi := layout.AllDue()
 	return r.Scan(lo, hi, func(k, v []byte) (bool, error) {
 		d, err := layout.DecodeDue(k, v)
@@ -194,7 +188,7 @@ func (a *Account) strayDue(r Rows) error {
 	})
 }
 
-func (a *Account) strayQueued(r Rows) error {
+func (a *Account) strayQueued(r layout.Rows) error {
 	for _, queues := range layout.QueueRanges() {
 		err := r.Scan(queues[0], queues[1], func(k, v []byte) (bool, error) {
 			q, err := layout.DecodeQueued(k, v)

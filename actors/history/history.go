@@ -22,9 +22,8 @@ type Journal interface {
 
 // View is the journal as it was at one moment; see wal.View.
 type View interface {
-	Get(key []byte) (value []byte, ok bool, err error)
-	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
-	ScanBack(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
+	layout.Rows
+	ScanBack(lo, hi []byte, visit layout.Visit) error // Scan from the last key to the first
 	Last(stream wal.Stream) (seq uint64, err error)
 	Records(stream wal.Stream, seqs []uint64, fn func(wal.Record) error) error
 }

@@ -41,13 +41,13 @@ func DecodeIdempotencyDay(k []byte) (uint16, error) {
 // IsIdempotency tells whether a key is that of an idempotency row.
 func IsIdempotency(key []byte) bool { return len(key) == 1+2+8+16 && key[0] == rowIdempotency }
 
-// ClaimDays returns the days, since 1970, of which scan finds claims, the oldest first. It
+// ClaimDays returns the days, since 1970, of which there are claims, the oldest first. It
 // makes one scan for each day.
-func ClaimDays(scan func(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error) (days []uint16, err error) {
+func ClaimDays(r Rows) (days []uint16, err error) {
 	for from := 0; from >= 0 && err == nil; {
 		lo, hi := IdempotencyFrom(uint16(from))
 		from = -1
-		err = scan(lo, hi, func(k, _ []byte) (bool, error) {
+		err = r.Scan(lo, hi, func(k, _ []byte) (bool, error) {
 			d, err := DecodeIdempotencyDay(k)
 			days = append(days, d)
 			if d < math.MaxUint16 {

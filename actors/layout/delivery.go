@@ -131,10 +131,7 @@ func DecodeDeliveryStatus(b []byte) (*DeliveryStatus, error) {
 // FindDelivery returns what became of a delivery; ErrNoDelivery where the subscription never got
 // the event, or its row has expired. at is the time of the event's record: until the first attempt
 // the delivery's row is due then.
-func FindDelivery(r interface {
-	Get(key []byte) (value []byte, ok bool, err error)
-}, t Target, sequence uint64, at pix.Millis,
-) (DeliveryState, *DeliveryStatus, error) {
+func FindDelivery(r Rows, t Target, sequence uint64, at pix.Millis) (DeliveryState, *DeliveryStatus, error) {
 	for s := DeliveryPending; s <= DeliveryDead; s++ {
 		v, ok, err := r.Get(DeliveryKey(t, s, sequence))
 		if err != nil {

@@ -42,6 +42,18 @@ type Row struct {
 	Value []byte
 }
 
+// Visit is called for each row of a key range, in the order of the keys, until it returns false for
+// more, or an error, which ends the scan. It must not keep key or value.
+type Visit = func(key, value []byte) (more bool, err error)
+
+// Rows reads rows.
+type Rows interface {
+	// Get returns the value of a key; false where the key does not exist.
+	Get(key []byte) (value []byte, ok bool, err error)
+	// Scan visits the rows with lo <= key < hi.
+	Scan(lo, hi []byte, visit Visit) error
+}
+
 // IsFact tells whether a later command of the account may read the row with this key. All
 // other rows are for lists, for the scanner of due times, and for restoring the account.
 func IsFact(key []byte) bool {

@@ -85,3 +85,42 @@ func ExternalOrdinal(k []byte) (uint64, error) {
 	}
 	return binary.BigEndian.Uint64(k[len(k)-8:]), nil
 }
+
+// Place is where a payout or refund is found.
+type Place struct {
+	Account pix.AccountID
+	Ordinal uint64 // place among the account's items; 0: its merchant has not seen it, or never will
+	Seq     uint64 // with Ordinal 0: sequence of the record that held or refused it
+}
+
+// FindTransfer finds a payout or refund of any account: by its id row, which exists from the record
+// that first shows it to the merchant, else by the rows of its end-to-end id. False where there is
+// none.
+func FindTransfer(r Rows, id pix.TxID, endToEnd string) (Place, bool, error) {
+	b, ok, err := r.Get(IDKey(id.Short()))
+	if err != nil {
+		return Place{}, false, err
+	}
+	if ok {
+		if row, err := DecodeIDRow(b); err != nil || row.ID == id {
+			return Place{Account: row.Account, Ordinal: row.Ordinal}, err == nil, err
+		}
+	}
+	for _, key := range EndToEndKeys(endToEnd) {
+		b, ok, err := r.Get(key)
+		if err != nil {
+			return Place{}, false, err
+		}
+		if !ok {
+			continue
+		}
+		row, err := DecodeEndToEndRow(b)
+		if err != nil {
+			return Place{}, false, err
+		}
+		if seq, ok := row.Find(id); ok {
+			return Place{Account: row.Account, Seq: seq}, true, nil
+		}
+	}
+	return Place{}, false, nil
+}

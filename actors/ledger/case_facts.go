@@ -99,7 +99,7 @@ func (g *gathering) holdersOf(s *layout.RefundSums) (all []*Case, err error) {
 
 // caseWith reads the account's case with that id; nil where it has none.
 func (g *gathering) caseWith(id pix.CaseID) (*Case, error) {
-	row, ok, err := g.Row(layout.CaseIDKey(id))
+	row, ok, err := g.Get(layout.CaseIDKey(id))
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (g *gathering) caseWith(id pix.CaseID) (*Case, error) {
 
 // caseAt reads the account's case with that ordinal, which must exist.
 func (g *gathering) caseAt(ordinal uint64) (*Case, error) {
-	row, ok, err := g.Row(layout.CaseKey(g.account.ID, ordinal))
+	row, ok, err := g.Get(layout.CaseKey(g.account.ID, ordinal))
 	if err == nil && !ok {
 		err = fmt.Errorf("case %d of %v has no row", ordinal, g.account.ID)
 	}

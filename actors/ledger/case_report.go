@@ -112,7 +112,7 @@ func (c CancelCase) gather(g *gathering) (decider, error) {
 
 // caseOfReport reads the case that a report opened in this account; nil where there is none.
 func (g *gathering) caseOfReport(infraction string) (*Case, error) {
-	row, ok, err := g.Row(layout.InfractionKey(infraction, g.account.ID))
+	row, ok, err := g.Get(layout.InfractionKey(infraction, g.account.ID))
 	if err != nil || !ok {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func (g *gathering) findReturns(f *resumeFacts) (err error) {
 		}
 		if t := found.Tx; t == nil {
 			var taken bool
-			_, taken, err = g.Row(layout.EndToEndKey(r.ReturnID))
+			_, taken, err = g.Get(layout.EndToEndKey(r.ReturnID))
 			found.Foreign = found.Foreign || taken
 		} else if t.Kind != pix.TxRefund || t.Refund.Original != g.cases.Case.Original || t.EndToEnd != r.ReturnID || t.Amount != r.Amount {
 			found.Foreign, found.Tx = true, nil

@@ -71,7 +71,7 @@ func (g *gathering) earlier(c *Claim) (*Earlier, error) {
 func (g *gathering) claimed(bucket uint16, c *Claim, anyDay bool) ([]byte, bool, error) {
 	key := layout.IdempotencyKey(bucket, g.account.ID, c.Scope)
 	if anyDay {
-		return g.Row(key)
+		return g.Get(key)
 	}
 	from, to := pix.Millis(bucket)*day, pix.Millis(bucket)*day+day-1
 	if bucket == c.Bucket || bucket == c.Bucket-1 {
@@ -86,7 +86,7 @@ func (g *gathering) claimed(bucket uint16, c *Claim, anyDay bool) ([]byte, bool,
 func (g *gathering) claimDays(c *Claim, now pix.Reading) (days []uint16, anyDay bool, err error) {
 	switch {
 	case now.Doubted || now.Clock < c.At: // the claim's day was computed from a time that may be wrong
-		days, err = layout.ClaimDays(g.Scan)
+		days, err = layout.ClaimDays(g)
 		return newestFirst([]uint16{c.Bucket, c.Bucket - 1}, days), true, err
 	case now.Clock-now.Start < day:
 		// In the first 24 h of a process a claim of an earlier process, whose engine time was

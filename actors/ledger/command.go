@@ -145,6 +145,13 @@ type Alert struct {
 	Message string
 }
 
+// Alerts raises alerts that no decision raises.
+type Alerts interface {
+	// Raise writes, counts and logs an alert about an account; account 0: about none. It does not
+	// wait.
+	Raise(id pix.AccountID, a Alert)
+}
+
 // The kinds of alerts that a decision raises.
 const (
 	AlertLate          = "late_settlement"

@@ -56,8 +56,8 @@ func newHarness(t testing.TB) *harness {
 	}
 }
 
-// Row implements Reader.
-func (h *harness) Row(key []byte) ([]byte, bool, error) {
+// Get implements Reader.
+func (h *harness) Get(key []byte) ([]byte, bool, error) {
 	v, ok := h.rows[string(key)]
 	return v, ok, h.failing
 }
@@ -98,7 +98,7 @@ func (h *harness) Claim(key []byte, from, to pix.Millis) ([]byte, bool, error) {
 	if from > to {
 		return nil, false, h.failing
 	}
-	return h.Row(key)
+	return h.Get(key)
 }
 
 // KeyIsOurs implements Reader.

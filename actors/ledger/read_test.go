@@ -27,11 +27,11 @@ func (f *failingReader) next() error {
 	return nil
 }
 
-func (f *failingReader) Row(key []byte) ([]byte, bool, error) {
+func (f *failingReader) Get(key []byte) ([]byte, bool, error) {
 	if err := f.next(); err != nil {
 		return nil, false, err
 	}
-	return f.Reader.Row(key)
+	return f.Reader.Get(key)
 }
 
 func (f *failingReader) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
@@ -59,8 +59,8 @@ func (f *failingReader) Claim(key []byte, from, to pix.Millis) ([]byte, bool, er
 // length.
 type crippled struct{ Reader }
 
-func (c crippled) Row(key []byte) ([]byte, bool, error) {
-	v, ok, err := c.Reader.Row(key)
+func (c crippled) Get(key []byte) ([]byte, bool, error) {
+	v, ok, err := c.Reader.Get(key)
 	return append(v, 1, 2, 3), ok, err
 }
 

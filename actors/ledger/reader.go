@@ -12,14 +12,10 @@ import (
 // appear as they are after all its decisions so far, durable or not; other accounts' rows
 // appear as they are on disk. An error ends the command before anything is decided.
 type Reader interface {
-	// Row returns the value of a key; false where the key does not exist.
-	Row(key []byte) (value []byte, ok bool, err error)
-	// Scan calls fn for each key in [lo, hi) in ascending order until fn returns false for
-	// more. It finds only rows that are on disk.
-	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
-	// Own calls fn as Scan does, for a key range that only this account writes to. It also
-	// finds rows that are not durable yet.
-	Own(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
+	layout.Rows // Scan finds only rows that are on disk
+	// Own is Scan for a key range that only this account writes to. It also finds rows that are
+	// not durable yet.
+	Own(lo, hi []byte, visit layout.Visit) error
 	// Record reads a record of an account.
 	Record(a pix.AccountID, seq uint64) (*Record, error)
 	// Claim returns the value of an idempotency row, if its claim was made between from and
@@ -80,7 +76,7 @@ func (g *gathering) transaction(a pix.AccountID, seq uint64) (*Transaction, erro
 // at reads the transaction in the record that the row under key leads to; nil where the row
 // does not exist.
 func (g *gathering) at(key []byte) (*Transaction, error) {
-	row, ok, err := g.Row(key)
+	row, ok, err := g.Get(key)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -103,7 +99,7 @@ func (g *gathering) received(endToEnd string) (*Transaction, error) {
 
 // receivedRow reads the account's received row of an end-to-end id.
 func (g *gathering) receivedRow(endToEnd string) (layout.ReceivedRow, bool, error) {
-	row, ok, err := g.Row(layout.ReceivedKey(endToEnd, g.account.ID))
+	row, ok, err := g.Get(layout.ReceivedKey(endToEnd, g.account.ID))
 	if err != nil || !ok {
 		return layout.ReceivedRow{}, false, err
 	}
@@ -113,7 +109,7 @@ func (g *gathering) receivedRow(endToEnd string) (layout.ReceivedRow, bool, erro
 
 // endToEnd reads the end-to-end row under a key.
 func (g *gathering) endToEnd(key []byte) (layout.EndToEndRow, bool, error) {
-	row, ok, err := g.Row(key)
+	row, ok, err := g.Get(key)
 	if err != nil || !ok {
 		return layout.EndToEndRow{}, false, err
 	}
@@ -133,7 +129,7 @@ func (g *gathering) rowOf(t *Transaction) (*layout.EndToEndRow, error) {
 // shown reads the newest state of a transaction of this account by its short id; nil where
 // the merchant has never seen such a transaction.
 func (g *gathering) shown(short pix.ShortID) (*Transaction, error) {
-	row, ok, err := g.Row(layout.IDKey(short))
+	row, ok, err := g.Get(layout.IDKey(short))
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -141,18 +137,23 @@ func (g *gathering) shown(short pix.ShortID) (*Transaction, error) {
 	if err != nil || id.Account != g.account.ID {
 		return nil, err
 	}
-	row, ok, err = g.Row(layout.ItemKey(id.Account, id.Ordinal))
+	return g.item(id.Ordinal)
+}
+
+// item reads the newest state of the account's transaction with that ordinal, which must exist.
+func (g *gathering) item(ordinal uint64) (*Transaction, error) {
+	row, ok, err := g.Get(layout.ItemKey(g.account.ID, ordinal))
+	if err == nil && !ok {
+		err = fmt.Errorf("item %d of %v has no row", ordinal, g.account.ID)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if !ok {
-		return nil, fmt.Errorf("item %d of %v has no row", id.Ordinal, id.Account)
 	}
 	item, err := layout.DecodeItemRow(row)
 	if err != nil {
 		return nil, err
 	}
-	return g.transaction(id.Account, item.Seq)
+	return g.transaction(g.account.ID, item.Seq)
 }
 
 // transfer finds the newest state of a payout or refund: in memory, by its open row, among the
@@ -168,32 +169,29 @@ func (g *gathering) transfer(id pix.TxID, endToEnd string) (*Transaction, error)
 	if t, err := g.at(layout.OpenKey(g.account.ID, id)); err != nil || t != nil {
 		return t, err
 	}
-	if t, err := g.shown(id.Short()); err != nil || t != nil && t.ID == id {
-		return t, err
+	at, ok, err := layout.FindTransfer(g, id, endToEnd)
+	switch {
+	case err != nil || !ok || at.Account != g.account.ID:
+		return nil, err
+	case at.Ordinal != 0:
+		return g.item(at.Ordinal)
 	}
-	for _, key := range layout.EndToEndKeys(endToEnd) {
-		row, ok, err := g.endToEnd(key)
-		if err != nil {
-			return nil, err
-		}
-		if !ok || row.Account != g.account.ID {
-			continue
-		}
-		if seq, ok := row.Find(id); ok {
-			return g.state(id, seq)
-		}
-	}
-	return nil, nil
+	return g.unseen(id, at.Seq)
 }
 
 // state reads the newest state of one of the account's payouts; seq is the sequence of any
-// record about the payout. A payout that the merchant has never seen is either still held
-// or was refused. The record at seq does not tell which, because an end-to-end row may lead
-// to the older record; but only a hold that still exists has a due row.
+// record about the payout.
 func (g *gathering) state(id pix.TxID, seq uint64) (*Transaction, error) {
 	if t, err := g.shown(id.Short()); err != nil || t != nil && t.ID == id {
 		return t, err
 	}
+	return g.unseen(id, seq)
+}
+
+// unseen is state for a payout that the merchant has never seen, which is either still held
+// or was refused. The record at seq does not tell which, because an end-to-end row may lead
+// to the older record; but only a hold that still exists has a due row.
+func (g *gathering) unseen(id pix.TxID, seq uint64) (*Transaction, error) {
 	t, err := g.transaction(g.account.ID, seq)
 	if err != nil {
 		return nil, err
@@ -204,7 +202,7 @@ func (g *gathering) state(id pix.TxID, seq uint64) (*Transaction, error) {
 	if t.Status != pix.StatusHeld {
 		return t, nil
 	}
-	_, stands, err := g.Row(t.dueKey(g.account.ID))
+	_, stands, err := g.Get(t.dueKey(g.account.ID))
 	if err != nil || stands {
 		return t, err
 	}

@@ -80,7 +80,7 @@ func (g *gathering) sums(original pix.TxID, amount pix.Amount) (layout.RefundSum
 	if s := g.RecentSums(original); s != nil {
 		return *s, nil
 	}
-	row, ok, err := g.Row(layout.RefundSumsKey(g.account.ID, original))
+	row, ok, err := g.Get(layout.RefundSumsKey(g.account.ID, original))
 	if err != nil || !ok {
 		return layout.RefundSums{Original: original, Amount: amount}, err
 	}

@@ -196,7 +196,7 @@ func (g *gathering) subscription(id pix.SubscriptionID) (*Subscription, error) {
 	if id.Account() != g.account.ID {
 		return nil, nil
 	}
-	row, ok, err := g.Row(layout.SubscriptionKey(g.account.ID, id.Number()))
+	row, ok, err := g.Get(layout.SubscriptionKey(g.account.ID, id.Number()))
 	if err != nil || !ok {
 		return nil, err
 	}

@@ -18,10 +18,8 @@ const Stream wal.Stream = 0
 
 // Journal is the part of the journal that the registry uses.
 type Journal interface {
-	Append(*wal.Entry) wal.Ticket
-	Get(key []byte) (value []byte, ok bool, err error)
-	Read(stream wal.Stream, from, prev uint64, fn func(wal.Record) error) error
-	Last(stream wal.Stream) (seq, sum uint64, err error)
+	wal.Journal
+	wal.Tail
 }
 
 // Registry is the shell around Machine. A method that changes something returns once the

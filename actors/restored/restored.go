@@ -85,11 +85,11 @@ func Gap(v Values) (epoch uint64, end pix.Millis, err error) {
 
 // ReadTerms sets what a store adds to the service's terms: the newest acceptance of a gap, and the
 // days of which there are idempotency claims.
-func ReadTerms(rows webhook.Rows, t *ledger.Terms) (err error) {
+func ReadTerms(rows layout.Rows, t *ledger.Terms) (err error) {
 	if t.Epoch, t.GapEnd, err = Gap(rows); err != nil {
 		return err
 	}
-	t.ClaimDays, err = layout.ClaimDays(rows.Scan)
+	t.ClaimDays, err = layout.ClaimDays(rows)
 	return err
 }
 

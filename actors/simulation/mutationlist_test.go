@@ -80,8 +80,8 @@ var mutations = []mutation{
 	{
 		"overlay-ignored", "a fact is read past what is on its way to the disk",
 		"actors/account/reader.go",
-		"func (r *reader) Row(key []byte) ([]byte, bool, error) {\n\tif row, ok := r.machine.overlay.rows[string(key)]; ok {",
-		"func (r *reader) Row(key []byte) ([]byte, bool, error) {\n\tif row, ok := r.machine.overlay.rows[string(key)]; ok && false {",
+		"func (r *reader) Get(key []byte) ([]byte, bool, error) {\n\tif row, ok := r.machine.overlay.rows[string(key)]; ok {",
+		"func (r *reader) Get(key []byte) ([]byte, bool, error) {\n\tif row, ok := r.machine.overlay.rows[string(key)]; ok && false {",
 	},
 	{
 		"voided-unasked", "an orphan is voided while the scheme cannot be reached",

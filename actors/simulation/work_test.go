@@ -235,8 +235,7 @@ func (l *life) take(d delivery) {
 // newFeed returns the feed of a new process.
 func (l *life) newFeed() *account.Feed {
 	return &account.Feed{
-		Scan: l.journal.Scan,
-		Get:  l.journal.Get, Recent: l.deps.Config.Recent,
+		Rows: l.journal, Recent: l.deps.Config.Recent,
 		Key: l.registry.KeyOwner, Moved: l.registry.Moved, Refused: l.refusals.Has, Refuse: l.refusals.Refuse,
 		Notice: func(id pix.AccountID, c ledger.Command, done func(error)) { l.account(id).Notice(c, done) },
 	}

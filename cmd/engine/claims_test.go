@@ -130,7 +130,7 @@ func TestDoubtedClaimsLast(t *testing.T) {
 		if err := e.dropClaims(); err != nil {
 			t.Fatal(err)
 		}
-		days, err := layout.ClaimDays(e.Store.Scan)
+		days, err := layout.ClaimDays(e.Store)
 		if err != nil || len(days) == 0 || days[0] < account.OldestClaimDay(e.Clock.Now()) {
 			t.Errorf("%v behind: there are claims of the days %v (%v)", behind, days, err)
 		}

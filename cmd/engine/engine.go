@@ -234,7 +234,7 @@ func (e *Engine) start() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.ending, e.cancel = ctx, cancel
 	e.feed = &account.Feed{
-		Get: e.Store.Get, Scan: e.Store.Scan, Key: e.Registry.KeyOwner, Moved: e.Registry.Moved, Recent: e.Accounts.Recent(), Notice: e.Accounts.Notice,
+		Rows: e.Store, Key: e.Registry.KeyOwner, Moved: e.Registry.Moved, Recent: e.Accounts.Recent(), Notice: e.Accounts.Notice,
 		Refused: e.refusals.Has, Refuse: e.refusals.Refuse,
 	}
 	if e.Sim != nil {

@@ -8,16 +8,10 @@ import (
 	"pixd/actors/pix"
 )
 
-// Rows are the rows that a test keeps.
-type Rows interface {
-	Get(key []byte) (value []byte, ok bool, err error)
-	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
-}
-
 // Reader is a ledger.Reader over rows and records. Every row is durable, no child actor carries a
 // transfer, and no PIX key is registered.
 type Reader struct {
-	Rows
+	layout.Rows
 	Records func(a pix.AccountID, seq uint64) (*ledger.Record, error)
 }
 
@@ -32,12 +26,9 @@ func (r Reader) Decide(a *ledger.Account, c ledger.Command, s ledger.Stamp) (led
 	return a.Decide(f, s), nil
 }
 
-// Row implements ledger.Reader.
-func (r Reader) Row(key []byte) ([]byte, bool, error) { return r.Get(key) }
-
 // Own implements ledger.Reader.
-func (r Reader) Own(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
-	return r.Scan(lo, hi, fn)
+func (r Reader) Own(lo, hi []byte, visit layout.Visit) error {
+	return r.Scan(lo, hi, visit)
 }
 
 // Record implements ledger.Reader. It returns the record as a journal gives it back: encoded and

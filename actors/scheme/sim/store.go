@@ -17,7 +17,7 @@ type Store interface {
 	// false.
 	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
 	// Append queues an entry; entries become visible and durable in the order of the calls.
-	Append(e *wal.Entry) wal.Ticket
+	wal.Journal
 	Close() error
 }
 
