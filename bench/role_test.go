@@ -23,6 +23,8 @@ import (
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
 	"pixd/cmd/engine"
+	"pixd/cmd/overload"
+	"pixd/cmd/snapshots"
 )
 
 // The roles of this test binary beside those of Play.
@@ -45,7 +47,7 @@ func TestMain(m *testing.M) {
 	case roleVerify:
 		playVerify()
 	case rolePack:
-		err = engine.PlayPacker(os.Stdin, os.Stdout)
+		err = snapshots.PlayPacker(os.Stdin, os.Stdout)
 	default:
 		err = Play(os.Args[1:], engine.Build{Version: "test"})
 	}
@@ -80,7 +82,7 @@ func playEngine() {
 	if err := os.Setenv(roleVariable, rolePack); err != nil { // of the process that packs snapshots
 		panic(err)
 	}
-	go engine.Tune(context.Background())
+	go overload.Tune(context.Background())
 	s, err := engine.Serve(c, engine.Build{})
 	if err != nil {
 		panic(err)
@@ -95,7 +97,7 @@ func playEngine() {
 	})
 	http.HandleFunc("/counters", func(w http.ResponseWriter, _ *http.Request) {
 		keys, bytes := s.Store.Written()
-		_ = json.NewEncoder(w).Encode(counters{Keys: keys, Bytes: bytes, Resident: resident(), Lookups: s.Lookups(), CPU: engine.CPUTime()})
+		_ = json.NewEncoder(w).Encode(counters{Keys: keys, Bytes: bytes, Resident: resident(), Lookups: s.Lookups(), CPU: overload.CPUTime()})
 	})
 	http.HandleFunc("/lookups", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(s.Lookups()) })
 	http.HandleFunc("/queued", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(countQueued(s)) })

@@ -15,6 +15,7 @@ import (
 
 	"pixd/actors/ledger"
 	"pixd/cmd/engine"
+	"pixd/cmd/journal"
 )
 
 // The bounds on `pixd journal verify` that BenchmarkVerify checks: the least records per
@@ -74,7 +75,7 @@ func verifyOnce(b *testing.B, dir string) {
 
 // playVerify verifies the data folder in the first argument.
 func playVerify() {
-	v, err := engine.Verify(engine.VerifyOptions{DataDir: os.Args[1], Log: slog.New(slog.DiscardHandler)})
+	v, err := journal.Verify(journal.VerifyOptions{DataDir: os.Args[1], Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		panic(err)
 	}

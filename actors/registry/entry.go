@@ -40,7 +40,7 @@ type APIKey struct {
 // of a key, both entries share one uses.
 type uses struct {
 	last     atomic.Int64 // time of the newest use; 0: never
-	reported atomic.Int64 // time of the use that NewUses reported last, or that Remember set
+	reported atomic.Int64 // time of the use that newUses reported last, or that remember set
 }
 
 // Allows tells whether the whitelist includes the address. The address must not be an

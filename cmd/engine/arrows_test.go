@@ -44,7 +44,8 @@ var knows = []struct {
 	{"actors/fair", nil},
 	{"actors/sorted", nil},
 	{"actors/clock", []string{"actors/ledger"}},
-	{"actors/audit", []string{"actors/ledger", "actors/scheme"}},
+	{"actors/audit", []string{"actors/history", "actors/ledger", "actors/scheme", "wal"}},
+	{"actors/alerts", []string{"actors/clock", "actors/ledger", "wal"}},
 	{"actors/restored", []string{"actors/history", "actors/ledger", "actors/registry", "actors/webhook", "wal"}},
 	{"actors/registry", []string{"actors/keyed", "actors/ledger", "actors/redact", "wal"}},
 	{"actors/history", []string{"actors/fair", "actors/ledger", "wal"}},
@@ -65,7 +66,7 @@ var knows = []struct {
 		"httpapi/control", "httpapi/signed",
 	}},
 	{"httpapi/admin", []string{
-		"actors/clock", "actors/ledger", "actors/registry", "actors/scheme/sim", "actors/strictjson", "httpapi", "httpapi/notices", "httpapi/control", "httpapi/sim",
+		"actors/alerts", "actors/clock", "actors/ledger", "actors/registry", "actors/scheme/sim", "actors/strictjson", "httpapi", "httpapi/notices", "httpapi/control", "httpapi/sim",
 	}},
 	{"cmd/**", []string{"actors/**", "wal", "snapshot", "httpapi/**", "cmd/**", "bench/**"}},
 	{"bench/**", []string{"actors/**", "wal", "snapshot", "httpapi/**", "cmd/**", "bench/**"}},

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
@@ -26,29 +25,25 @@ func sources() clock.Sources {
 const compareEvery = time.Second
 
 // keepClock raises an alert when engine time is doubted, and when the wall clock has jumped.
-func (e *Engine) keepClock(ctx context.Context) {
+func (e *Engine) keepClock() {
 	if behind := e.Clock.Behind(); behind > 0 {
-		e.Config.alerts.raise(alertClock, fmt.Sprintf("the engine's clock is doubted: it is %v behind the journal's newest record; nothing is voided and nothing expires until it is there, "+
+		e.Config.alerts.RaiseGeneral(alertClock, fmt.Sprintf("the engine's clock is doubted: it is %v behind the journal's newest record; nothing is voided and nothing expires until it is there, "+
 			"or an operator says pixd clock accept", (time.Duration(behind)*time.Millisecond).Round(time.Second)))
 	}
-	ticker := time.NewTicker(compareEvery)
-	defer ticker.Stop()
-	for {
+	look := func() error {
 		if alert := e.Clock.Look(); alert != "" {
-			e.Config.alerts.raise(alertClock, alert)
+			e.Config.alerts.RaiseGeneral(alertClock, alert)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+		return nil
 	}
+	_ = look()
+	e.repeat(compareEvery, "", look)
 }
 
 // stated compares engine time with a time that the scheme has stated.
 func (e *Engine) stated(at ledger.Millis) {
 	if alert := e.Clock.Stated(at); alert != "" {
-		e.Config.alerts.raise(alertClock, alert)
+		e.Config.alerts.RaiseGeneral(alertClock, alert)
 	}
 }
 

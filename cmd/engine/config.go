@@ -14,11 +14,14 @@ import (
 	"time"
 
 	"pixd/actors/account"
+	"pixd/actors/alerts"
 	"pixd/actors/clock"
 	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/webhook"
+	"pixd/cmd/journal"
+	"pixd/snapshot"
 	"pixd/wal"
 )
 
@@ -78,7 +81,7 @@ type Config struct {
 
 	wrapScheme  func(scheme.Scheme) scheme.Scheme                  // set by tests: wraps the scheme, to put in a fault
 	wrap        func(account.Journal) account.Journal              // set by tests: wraps the journal that accounts append to, to put in a fault
-	alerts      *alerts                                            // nil: alerts go only to the log and the journal
+	alerts      *alerts.Alerts                                     // nil: alerts go only to the log and the journal
 	readFault   func() error                                       // set by tests: makes reads of the journal fail; see wal.Options
 	post        func(context.Context, webhook.Post) webhook.Answer // set by tests: delivers webhooks; nil: a webhook.Sender does
 	commitLimit time.Duration                                      // longest time of a commit, set by tests; 0: the constant commitLimit
@@ -119,8 +122,27 @@ func (c *Config) simDir() string {
 	if c.SimDir != "" {
 		return c.SimDir
 	}
-	return filepath.Join(c.DataDir, "sim")
+	return filepath.Join(c.DataDir, journal.SimFolder)
 }
+
+// snapshotDir is the folder of the snapshots.
+func (c *Config) snapshotDir() string {
+	if c.SnapshotDir != "" {
+		return c.SnapshotDir
+	}
+	return filepath.Join(c.DataDir, "snapshots")
+}
+
+// files is the file system of the data folder and of the snapshots.
+func (c *Config) files() snapshot.FS {
+	if c.FS != nil {
+		return c.FS
+	}
+	return snapshot.Disk
+}
+
+// minFree is the least number of free bytes on the disk.
+func (c *Config) minFree() uint64 { return uint64(max(c.MinFreeDisk, 0)) }
 
 // Check returns an error for the first setting that is not allowed.
 func (c *Config) Check() error {

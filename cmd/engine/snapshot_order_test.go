@@ -10,6 +10,7 @@ import (
 
 	"pixd/actors/clock"
 	"pixd/actors/ledger"
+	"pixd/cmd/snapshots"
 )
 
 // TestSnapshotAhead makes a snapshot while the clock is a year ahead, and others after it was set
@@ -28,7 +29,7 @@ func TestSnapshotAhead(t *testing.T) {
 	w := newHarness(t, fs, at(1))
 	first := w.snap()
 	w.stop()
-	if strings.Contains(said.String(), inFuture) {
+	if strings.Contains(said.String(), snapshots.InFuture) {
 		t.Errorf("while the clock is ahead: %s", said.String())
 	}
 	w = serveHarness(t, fs, at(0))
@@ -44,7 +45,7 @@ func TestSnapshotAhead(t *testing.T) {
 		}
 	}
 	w.stop()
-	if n := strings.Count(said.String(), inFuture); n != 1 {
+	if n := strings.Count(said.String(), snapshots.InFuture); n != 1 {
 		t.Errorf("said %d times:\n%s", n, said.String())
 	}
 }
