@@ -23,6 +23,7 @@ import (
 	"pixd/actors/ledger"
 	"pixd/actors/registry"
 	"pixd/cmd/engine"
+	"pixd/cmd/machine"
 	"pixd/cmd/overload"
 	"pixd/cmd/snapshots"
 )
@@ -97,7 +98,7 @@ func playEngine() {
 	})
 	http.HandleFunc("/counters", func(w http.ResponseWriter, _ *http.Request) {
 		keys, bytes := s.Store.Written()
-		_ = json.NewEncoder(w).Encode(counters{Keys: keys, Bytes: bytes, Resident: resident(), Lookups: s.Lookups(), CPU: overload.CPUTime()})
+		_ = json.NewEncoder(w).Encode(counters{Keys: keys, Bytes: bytes, Resident: resident(), Lookups: s.Lookups(), CPU: machine.CPUTime()})
 	})
 	http.HandleFunc("/lookups", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(s.Lookups()) })
 	http.HandleFunc("/queued", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(countQueued(s)) })
@@ -162,7 +163,7 @@ func makeAccounts(s *engine.Served, n int) []Credentials {
 }
 
 func makeAccount(s *engine.Served) Credentials {
-	id, evp, secret := engine.NewAccountID(), uuid.NewString(), "sk_"+rand.Text()
+	id, evp, secret := machine.NewAccountID(), uuid.NewString(), "sk_"+rand.Text()
 	settings := ledger.DefaultSettings()
 	settings.Name, settings.Document = "Bench", "12345678909"
 	if _, err := s.Registry.RegisterAccount(id, true, settings, ledger.Key{Type: ledger.KeyEVP, Value: evp}); err != nil {

@@ -16,6 +16,7 @@ import (
 	"pixd/actors/ledger"
 	"pixd/cmd/engine"
 	"pixd/cmd/journal"
+	"pixd/cmd/machine"
 )
 
 // The bounds on `pixd journal verify` that BenchmarkVerify checks: the least records per
@@ -120,7 +121,7 @@ func fillJournal(b *testing.B, dir string, n int) {
 func openAccounts(e *engine.Engine, n int) []ledger.AccountID {
 	ids := make([]ledger.AccountID, n)
 	for i := range ids {
-		ids[i] = engine.NewAccountID()
+		ids[i] = machine.NewAccountID()
 		s := ledger.DefaultSettings()
 		s.Name, s.Document = "Loja", "12345678909"
 		key := ledger.Key{Type: ledger.KeyEVP, Value: fmt.Sprintf("%08x-0000-4000-8000-000000000000", i)}

@@ -154,7 +154,7 @@ var alertMakers = map[string]func(*alarmed){
 	},
 	account.AlertQuarantine: func(w *alarmed) { w.ofAccount(account.AlertQuarantine) },
 	account.AlertDamage:     func(w *alarmed) { w.ofAccount(account.AlertDamage) },
-	snapshots.AlertFailed:         func(w *alarmed) { w.Config.alerts.RaiseGeneral(snapshots.AlertFailed, "for the test") },
+	snapshots.AlertFailed:   func(w *alarmed) { w.Config.alerts.RaiseGeneral(snapshots.AlertFailed, "for the test") },
 	alertClock:              func(w *alarmed) { w.clocks.wall.Add(-3_600_000) },
 	overload.AlertLowDisk:   func(w *alarmed) { w.disk.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 1<<30 - 1}) },
 }

@@ -24,6 +24,7 @@ import (
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
 	"pixd/cmd/journal"
+	"pixd/cmd/machine"
 	"pixd/wal"
 )
 
@@ -118,7 +119,7 @@ func TestAuditOfflineBook(t *testing.T) {
 	c, w := ended(t)
 	pay := func(feed scheme.Feed) {
 		t.Helper()
-		e := &Engine{Clock: clock.New(sources(), 0), Config: c, entropy: newEntropy()}
+		e := &Engine{Clock: clock.New(machine.Clocks(), 0), Config: c, entropy: machine.NewEntropy()}
 		if err := e.connect(); err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +159,7 @@ func TestAuditOfflineBook(t *testing.T) {
 func TestAuditOfflineRefused(t *testing.T) {
 	t.Parallel()
 	c, w := ended(t)
-	e := &Engine{Clock: clock.New(sources(), 0), Config: c, entropy: newEntropy()}
+	e := &Engine{Clock: clock.New(machine.Clocks(), 0), Config: c, entropy: machine.NewEntropy()}
 	if err := e.connect(); err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +191,7 @@ func TestAuditOfflineRefused(t *testing.T) {
 func TestAuditOfflineRefund(t *testing.T) {
 	t.Parallel()
 	c, w := ended(t)
-	e := &Engine{Clock: clock.New(sources(), 0), Config: c, entropy: newEntropy()}
+	e := &Engine{Clock: clock.New(machine.Clocks(), 0), Config: c, entropy: machine.NewEntropy()}
 	e.Config.SettleDelay = 0
 	if err := e.connect(); err != nil {
 		t.Fatal(err)
@@ -222,7 +223,7 @@ func TestAuditOfflineReadOnly(t *testing.T) {
 	t.Parallel()
 	c, w := ended(t)
 	fs := c.FS
-	e := &Engine{Clock: clock.New(sources(), 0), Config: c, entropy: newEntropy()}
+	e := &Engine{Clock: clock.New(machine.Clocks(), 0), Config: c, entropy: machine.NewEntropy()}
 	if err := e.connect(); err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,9 @@ import (
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/webhook"
+	"pixd/cmd/certificate"
 	"pixd/cmd/journal"
+	"pixd/cmd/machine"
 	"pixd/snapshot"
 	"pixd/wal"
 )
@@ -32,11 +34,11 @@ type Config struct {
 	Listen      string // address of the merchant API
 	AdminListen string // address of the operator API, the metrics and the probes
 	AdminToken  string // at least tokenChars; empty: <data-dir>/admin.token, made if missing
-	TLS         TLSFiles
-	AdminTLS    TLSFiles
-	SchemeTLS   TLSFiles // of SchemeListen; empty: AdminTLS
-	ISPB        string   // the service's own ISPB: 8 digits or capital letters
-	ISPBTable   string   // file with the names of other institutions, as httpapi.ReadBanks reads it; empty: the built-in ones
+	TLS         certificate.Files
+	AdminTLS    certificate.Files
+	SchemeTLS   certificate.Files // of SchemeListen; empty: AdminTLS
+	ISPB        string            // the service's own ISPB: 8 digits or capital letters
+	ISPBTable   string            // file with the names of other institutions, as httpapi.ReadBanks reads it; empty: the built-in ones
 
 	TrustedProxies []netip.Prefix
 	Scheme         string // "sim", or the URL of a provider
@@ -90,10 +92,6 @@ type Config struct {
 	memTable    uint64                                             // set by tests: bytes of rows that each store keeps before it writes a table; 0: the stores' defaults
 }
 
-// TLSFiles are the files of a listener's certificate chain and private key, in PEM; empty:
-// the listener speaks plain HTTP.
-type TLSFiles struct{ Cert, Key string }
-
 // Defaults returns the settings of a command line without flags.
 func Defaults() Config {
 	return Config{
@@ -114,7 +112,7 @@ func (c *Config) clocks() clock.Sources {
 	if c.Clocks != nil {
 		return *c.Clocks
 	}
-	return sources()
+	return machine.Clocks()
 }
 
 // simDir is the folder of the in-process simulator's book.
@@ -186,7 +184,7 @@ func (c *Config) Check() error {
 	case c.SnapshotKeep < 0:
 		return fmt.Errorf("--snapshot-keep %d: 0 (all) or more", c.SnapshotKeep)
 	}
-	return errors.Join(checkToken("PIXD_ADMIN_TOKEN", c.AdminToken), c.checkScheme(), c.TLS.check("tls"), c.AdminTLS.check("admin-tls"), c.SchemeTLS.check("scheme-tls"))
+	return errors.Join(checkToken("PIXD_ADMIN_TOKEN", c.AdminToken), c.checkScheme(), c.TLS.Check("tls"), c.AdminTLS.Check("admin-tls"), c.SchemeTLS.Check("scheme-tls"))
 }
 
 // The bounds of --webhook-retries.
@@ -211,7 +209,7 @@ func (c *Config) checkScheme() error {
 	if err := c.schemePeer().checkCA(); err != nil {
 		return err
 	}
-	if c.SchemeTLS != (TLSFiles{}) && c.SchemeListen == "" {
+	if c.SchemeTLS != (certificate.Files{}) && c.SchemeListen == "" {
 		return errors.New("--scheme-tls-cert and --scheme-tls-key are for --scheme-listen, which is not given")
 	}
 	if c.inProcess() {

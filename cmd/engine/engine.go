@@ -27,6 +27,7 @@ import (
 	"pixd/actors/transfer"
 	"pixd/actors/webhook"
 	"pixd/cmd/journal"
+	"pixd/cmd/machine"
 	"pixd/cmd/overload"
 	"pixd/cmd/snapshots"
 	"pixd/snapshot"
@@ -52,7 +53,7 @@ type Engine struct {
 	refusals  *account.Refusals
 	auditor   auditor
 	present   *keyed.Filter // filter over every row that ledger.MostlyAbsent is about, complete once fill has run
-	entropy   *entropy
+	entropy   *machine.Entropy
 	targets   *webhook.Targets
 	sender    *webhook.Sender
 	webhooks  *webhook.Dispatcher
@@ -69,7 +70,7 @@ type Engine struct {
 // Open restores an engine from its data folder, or makes a new one, and starts its background
 // work. An error says what failed and where. A folder that cannot be used stays unchanged.
 func Open(c Config) (*Engine, error) {
-	e := &Engine{Config: c, entropy: newEntropy(), present: keyed.NewFilter(presentFilter), syncs: newSyncTimes()}
+	e := &Engine{Config: c, entropy: machine.NewEntropy(), present: keyed.NewFilter(presentFilter), syncs: newSyncTimes()}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(stopped(c.Starting, err), e.closeAll())
 	}
@@ -105,7 +106,7 @@ func (e *Engine) newAccounts() error {
 		},
 		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout, ClosePatience: c.patience},
 		Journal: appendTo, Rows: rows{e.Store}, Tail: e.Store, Look: e.Store.Look, Scheme: e.scheme, Lanes: e.lanes, Tasks: e.scanner,
-		Opening: e.Registry.Opening, Active: e.Registry.Active, Now: e.Clock.Read, Entropy: e.entropy.draw, Log: c.Log,
+		Opening: e.Registry.Opening, Active: e.Registry.Active, Now: e.Clock.Read, Entropy: e.entropy.Draw, Log: c.Log,
 	})
 	e.registrar = &registry.Registrar{
 		Registry: e.Registry, Scheme: e.scheme, Log: c.Log, Timeout: c.SchemeTimeout, Forgetful: e.provider != nil,
@@ -147,7 +148,7 @@ func (e *Engine) openAlerts() error {
 
 // newAlerts makes the alerts of the process.
 func newAlerts(count *prometheus.CounterVec, log *slog.Logger) *alerts.Alerts {
-	return alerts.New(alerts.Options{Count: count, Log: log, Wall: sources().Wall, Secret: secret})
+	return alerts.New(alerts.Options{Count: count, Log: log, Wall: machine.Clocks().Wall, Secret: machine.Secret})
 }
 
 // openJournal opens the journal, and begins engine time at its newest batch.
@@ -199,7 +200,7 @@ func (e *Engine) connectProvider() error {
 func (e *Engine) simulated() sim.Options {
 	c := &e.Config
 	return sim.Options{
-		Starting: c.Starting, Dir: c.simDir(), FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: e.Clock.Now, Entropy: e.entropy.draw, OnFailure: c.OnFailure, Log: c.Log,
+		Starting: c.Starting, Dir: c.simDir(), FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: e.Clock.Now, Entropy: e.entropy.Draw, OnFailure: c.OnFailure, Log: c.Log,
 		CacheBytes: c.cache, MemTableBytes: c.memTable,
 	}
 }

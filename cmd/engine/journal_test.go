@@ -4,11 +4,12 @@ import (
 	"testing"
 
 	"pixd/actors/ledger"
+	"pixd/cmd/machine"
 	"pixd/wal"
 )
 
 // now is the machine's wall clock.
-func now() ledger.Millis { return sources().Wall() }
+func now() ledger.Millis { return machine.Clocks().Wall() }
 
 // settled waits until everything appended is durable.
 func settled(t *testing.T, s *wal.Store) {

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,7 +12,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/ledger"
+	"pixd/cmd/certificate"
 	"pixd/cmd/journal"
 	"pixd/cmd/overload"
 	"pixd/httpapi"
@@ -33,7 +32,7 @@ type Served struct {
 	SchemeAddr   net.Addr // nil: a provider's notices have no listener of their own
 	Token        string   // the operator API's bearer token
 
-	certs           [3]*certificate // of the merchant API, of the operator API, and of the notices' own listener; nil: plain HTTP, or for the last the operator API's
+	certs           [3]*certificate.Certificate // of the merchant API, of the operator API, and of the notices' own listener; nil: plain HTTP, or for the last the operator API's
 	banks           httpapi.Banks
 	meters          *meters
 	connections     *httpapi.Connections // open connections of the merchant API
@@ -63,16 +62,8 @@ func Serve(c Config, b Build) (*Served, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.FS == nil {
-		dirs := []string{filepath.Join(c.DataDir, journal.Folder)}
-		if c.inProcess() {
-			dirs = append(dirs, c.simDir())
-		}
-		for _, dir := range dirs {
-			if err := wal.InUse(dir); err != nil {
-				return nil, err
-			}
-		}
+	if err := c.checkUnused(); err != nil {
+		return nil, err
 	}
 	p, err := takePorts(&c)
 	if err != nil {
@@ -86,7 +77,7 @@ func Serve(c Config, b Build) (*Served, error) {
 	c.alerts = newAlerts(s.meters.alerts, c.Log)
 	for _, cert := range certs {
 		if cert != nil {
-			cert.tell(c.Log, "certificate")
+			cert.Tell(c.Log, "certificate")
 		}
 	}
 	if p.scheme != nil {
@@ -99,6 +90,23 @@ func Serve(c Config, b Build) (*Served, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// checkUnused returns an error that names the process which has the folders of the settings in use.
+func (c *Config) checkUnused() error {
+	if c.FS != nil {
+		return nil
+	}
+	dirs := []string{filepath.Join(c.DataDir, journal.Folder)}
+	if c.inProcess() {
+		dirs = append(dirs, c.simDir())
+	}
+	for _, dir := range dirs {
+		if err := wal.InUse(dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ports are the ports that an engine takes before it writes anything.
@@ -154,7 +162,7 @@ func (s *Served) probe(c Config, admin net.Listener) {
 		control.NotReady(ctx)
 	}, "operator", c.Log)
 	l := httpapi.Limit(admin, httpapi.ConnectionOptions{
-		TLS: s.certs[1].config(), Total: adminConnections, PerIP: adminConnections / 8, Trusted: loopback,
+		TLS: s.certs[1].Config(), Total: adminConnections, PerIP: adminConnections / 8, Trusted: loopback,
 		Refused: s.meters.admin.answered, Log: c.Log,
 	})
 	s.meters.admin.watch(s.admin, l)
@@ -200,15 +208,6 @@ func roomWithin(files uint64) int {
 		n = max(n, files-spareFiles)
 	}
 	return int(min(n, httpapi.MaxConnections))
-}
-
-// NewAccountID returns a random account id.
-func NewAccountID() ledger.AccountID {
-	for {
-		if id := ledger.AccountID(binary.BigEndian.Uint64(secret(8))); id != 0 && id <= ledger.LastAccountID {
-			return id
-		}
-	}
 }
 
 // Failed returns a channel that receives an error when a listener ends by itself.

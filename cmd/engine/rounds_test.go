@@ -56,7 +56,7 @@ func TestRoundsGoOn(t *testing.T) {
 			"webhook: deliveries not watched": webhook.WatchEvery,
 			"webhook: sweep":                  dropEvery,
 			"claims of past days not dropped": dropEvery,
-			"alert=" + snapshots.AlertFailed:        c.SnapshotEvery,
+			"alert=" + snapshots.AlertFailed:  c.SnapshotEvery,
 		}
 		time.Sleep(2*time.Hour + time.Minute)
 		for text, every := range rounds {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"pixd/actors/ledger"
+	"pixd/cmd/machine"
 	"pixd/cmd/overload"
 	"pixd/httpapi"
 	"pixd/httpapi/admin"
@@ -29,7 +30,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 	s.Engine = e
 	s.meters.registry.MustRegister(e.syncs, e.scheme, webhookMetrics{e.webhooks}, e.snapshots)
 	s.connections = httpapi.Limit(merchant, httpapi.ConnectionOptions{
-		TLS: s.certs[0].config(), Total: room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
+		TLS: s.certs[0].Config(), Total: room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
 		Refused: s.meters.merchant.answered, Log: c.Log,
 	})
 	if s.intake, err = overload.NewIntake(s.connections.Open); err != nil {
@@ -98,7 +99,7 @@ func (s *Served) merchantOptions() httpapi.Options {
 	c := &s.Config
 	return httpapi.Options{
 		Engine: s.Accounts, History: s.History, Registry: s.Registry, ISPB: c.ISPB, Banks: s.banks, Renderer: c.renderer(),
-		Webhooks: subscriptions{s.targets, s.Engine}, NewSecret: secret, Receipts: httpapi.NewReceiptPlaces(),
+		Webhooks: subscriptions{s.targets, s.Engine}, NewSecret: machine.Secret, Receipts: httpapi.NewReceiptPlaces(),
 		TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, FailedAuthLimit: c.FailedAuthLimit,
 		Closed: s.admission.Closed, Busy: s.admission.Busy, Turned: func() { s.admission.Refused.Add(1) },
 		Modest: func(id ledger.AccountID) bool { return s.Accounts.Modest(id, overload.EnoughInHand) }, Now: s.Clock.Now, Log: c.Log,
@@ -109,7 +110,7 @@ func (s *Served) adminOptions(b Build) (admin.Options, error) {
 	n, err := s.besideOperators()
 	return admin.Options{
 		Engine: s.Accounts, Registry: s.Registry, History: s.History, Webhooks: s.webhooks,
-		NewAccountID: NewAccountID, NewEVP: uuid.NewString, NewSecret: secret,
+		NewAccountID: machine.NewAccountID, NewEVP: uuid.NewString, NewSecret: machine.Secret,
 		TellScheme: s.registrar.Tell,
 		Ready:      func() bool { return s.ready.Load() && s.connections.Accepting() },
 		Alerts:     s.Config.alerts.Read,

@@ -10,6 +10,7 @@ import (
 
 	"pixd/actors/clock"
 	"pixd/actors/ledger"
+	"pixd/cmd/machine"
 	"pixd/cmd/snapshots"
 )
 
@@ -21,7 +22,7 @@ func TestSnapshotAhead(t *testing.T) {
 	var said bytes.Buffer
 	at := func(years int) func(*Config) {
 		return func(c *Config) {
-			real := sources()
+			real := machine.Clocks()
 			ahead := clock.Sources{Wall: func() ledger.Millis { return real.Wall() + ledger.Millis(years)*365*24*3600*1000 }, Elapsed: real.Elapsed}
 			c.Clocks, c.SnapshotKeep, c.Log = &ahead, 2, slog.New(slog.NewTextHandler(&said, nil))
 		}

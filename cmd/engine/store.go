@@ -5,6 +5,7 @@ import (
 
 	"pixd/actors/history"
 	"pixd/actors/ledger"
+	"pixd/cmd/machine"
 	"pixd/wal"
 )
 
@@ -29,7 +30,7 @@ func endToEndSecret(s *wal.Store) ([]byte, error) {
 	if ok {
 		return b, nil
 	}
-	b = secret(32)
+	b = machine.Secret(32)
 	if err := s.WriteRows(wal.Shared, wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(metaSecret), Value: b}); err != nil {
 		return nil, fmt.Errorf("write the end-to-end secret: %w", err)
 	}

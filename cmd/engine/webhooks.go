@@ -6,7 +6,7 @@ import (
 	"pixd/actors/history"
 	"pixd/actors/ledger"
 	"pixd/actors/webhook"
-	"pixd/cmd/overload"
+	"pixd/cmd/machine"
 	"pixd/httpapi"
 	"pixd/wal"
 )
@@ -55,10 +55,10 @@ func (e *Engine) newWebhooks() error {
 		Render: func(v ledger.Event) []byte { return httpapi.Event(v, banks) },
 		Busy:   e.load.Busy,
 		Post:   post, End: e.endSubscription, Alerts: c.alerts, Schedule: c.WebhookRetries,
-		Now: e.Clock.Read, Entropy: e.entropy.draw, Log: c.Log,
+		Now: e.Clock.Read, Entropy: e.entropy.Draw, Log: c.Log,
 	})
 	e.load.Keys = func() uint64 { keys, _ := e.Store.Written(); return keys }
-	e.load.Delivered, e.load.CPU = e.webhooks.Written, overload.CPUTime
+	e.load.Delivered, e.load.CPU = e.webhooks.Written, machine.CPUTime
 	return nil
 }
 

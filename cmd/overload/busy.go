@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -45,12 +44,3 @@ func (l *Load) Run(ctx context.Context) {
 
 // Busy reports whether the processor was busy at the last measurement.
 func (l *Load) Busy() bool { return l.busy.Load() }
-
-// CPUTime is the processor time that the process has used; 0 where the system does not say.
-func CPUTime() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
