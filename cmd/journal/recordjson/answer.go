@@ -1,8 +1,11 @@
 package recordjson
 
 import (
+	"bytes"
 	"slices"
 	"strings"
+
+	"github.com/goccy/go-json"
 
 	"pixd/actors/ledger"
 	"pixd/httpapi"
@@ -35,96 +38,62 @@ func masked(url string) string {
 	return url
 }
 
-// answer writes a stored answer. The body is shown in its canonical form, in which an object's
-// members are sorted. A body that is no JSON object is masked whole: nobody knows what in it
-// may be secret.
+// answer writes a stored answer. An object's members are shown in the order of their names. A body
+// that is no JSON object is masked whole: nobody knows what in it may be secret.
 func (l *line) answer(a *ledger.Stored) {
 	l.number("code", int64(a.Code))
 	if len(a.Body) == 0 {
 		return
 	}
-	body, err := httpapi.Canonical(a.Body)
+	body, err := withoutSecrets(a.Body)
 	if err != nil {
 		l.secret("body", true)
 		return
 	}
 	l.name("body")
-	c := &masking{in: string(body), out: l.b}
-	c.value()
-	l.b = c.out
+	l.b = appendRaw(l.b, string(body))
 }
 
-// masking copies JSON in canonical form, and masks the secrets in it.
-type masking struct {
-	in  string // what is left to copy
-	out []byte
-}
-
-// value copies a value.
-func (m *masking) value() {
-	switch m.in[0] {
-	case '{':
-		m.members('}', m.member)
-	case '[':
-		m.members(']', m.value)
-	case '"':
-		m.out = appendRaw(m.out, m.text())
-	default:
-		end := strings.IndexAny(m.in, ",]}")
-		m.out = append(m.out, m.in[:end]...)
-		m.in = m.in[end:]
+// withoutSecrets returns an answer's body with the secrets in it masked. The error says why it is
+// no JSON object.
+func withoutSecrets(body []byte) ([]byte, error) {
+	body, err := httpapi.Canonical(body)
+	if err != nil {
+		return nil, err
 	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var members map[string]any
+	if err := d.Decode(&members); err != nil {
+		return nil, err
+	}
+	maskSecrets(members)
+	return json.MarshalWithOption(members, json.DisableHTMLEscape())
 }
 
-// members copies an object or a list.
-func (m *masking) members(end byte, one func()) {
-	for m.take(); m.in[0] != end; {
-		if m.in[0] == ',' {
-			m.take()
+// maskSecrets masks the secrets in a value, at any depth.
+func maskSecrets(v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, inner := range v {
+			maskSecrets(inner)
 		}
-		one()
-	}
-	m.take()
-}
-
-// member copies a member of an object. A secret value is copied too, and then replaced.
-func (m *masking) member() {
-	name := m.text()
-	m.out = append(appendRaw(m.out, name), ':')
-	m.in = m.in[1:]
-	before := len(m.out)
-	isText := m.in[0] == '"'
-	m.value()
-	name = name[1 : len(name)-1]
-	switch {
-	case isSecret(name):
-		m.out = appendText(m.out[:before], mask)
-	case isText && strings.EqualFold(name, urlName):
-		value := string(m.out[before+1 : len(m.out)-1])
-		m.out = append(append(append(m.out[:before], '"'), masked(value)...), '"')
-	}
-}
-
-// take copies one byte.
-func (m *masking) take() {
-	m.out = append(m.out, m.in[0])
-	m.in = m.in[1:]
-}
-
-// text takes a string, with its quotes and escapes.
-func (m *masking) text() string {
-	end := 1
-	for ; m.in[end] != '"'; end++ {
-		if m.in[end] == '\\' {
-			end++
+	case map[string]any:
+		for name, inner := range v {
+			url, isText := inner.(string)
+			switch {
+			case isSecret(name):
+				v[name] = mask
+			case isText && strings.EqualFold(name, urlName):
+				v[name] = masked(url)
+			default:
+				maskSecrets(inner)
+			}
 		}
 	}
-	s := m.in[:end+1]
-	m.in = m.in[end+1:]
-	return s
 }
 
-// appendRaw appends a JSON string that has its quotes and escapes already.
+// appendRaw appends JSON whose strings have their quotes and escapes already.
 func appendRaw(b []byte, s string) []byte {
 	for _, r := range s {
 		b = appendCharacter(b, r)

@@ -15,13 +15,13 @@ func (l *line) specialReturn(c *ledger.Case) {
 	l.amount("covered", c.Covered)
 	l.amount("refunded", c.Refunded)
 	l.text("situation", c.Situation)
-	said(l, "status", c.Status)
-	said(l, "result", c.Result)
+	said(l, "status", c.Status, lastCaseStatus)
+	said(l, "result", c.Result, lastResult)
 	l.text("details", c.Details)
 	if d := c.Defense; d != nil {
 		l.object("defense", func() {
 			l.text("justification", d.Justification)
-			said(l, "result", d.Result)
+			said(l, "result", d.Result, lastResult)
 			l.text("contact", d.Contact)
 			l.instant("submitted_at", d.SubmittedAt)
 		})
@@ -47,7 +47,7 @@ func (l *line) subscription(s *ledger.Subscription) {
 		l.text("id", s.ID.String())
 	}
 	l.text(urlName, masked(s.URL))
-	l.bits("events", uint32(s.Events), func(i int) string { return nameOf(ledger.EventKind(i)) })
+	l.bits("events", uint32(s.Events), func(i int) string { return nameOf(ledger.EventKind(i), lastEvent) })
 	l.secret("secret", len(s.Secret) > 0)
 	word(l, "status", s.Status, subscriptionStatuses[:])
 	l.instant("created_at", s.CreatedAt)

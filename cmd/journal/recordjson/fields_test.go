@@ -164,6 +164,22 @@ func TestUnknownValues(t *testing.T) {
 	}
 }
 
+// TestLastNames checks that the last values with names of their own are the last ones indeed.
+func TestLastNames(t *testing.T) {
+	for what, next := range map[string]fmt.Stringer{
+		"status": lastStatus + 1, "event": lastEvent + 1, "case's status": lastCaseStatus + 1, "result": lastResult + 1, "key's type": lastKeyType + 1,
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("a later %s has a name: %v", what, next)
+				}
+			}()
+			_ = next.String()
+		}()
+	}
+}
+
 // names collects the names of all members in a JSON value.
 func names(v any, into map[string]bool) {
 	switch v := v.(type) {

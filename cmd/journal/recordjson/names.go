@@ -36,6 +36,15 @@ func word[T ~uint8](l *line, name string, v T, names []string) {
 	}
 }
 
+// The last values that have names of their own.
+const (
+	lastStatus     = ledger.StatusSending
+	lastEvent      = ledger.EventCaseClosed
+	lastCaseStatus = ledger.CaseCancelled
+	lastResult     = ledger.Disagreed
+	lastKeyType    = ledger.KeyEVP
+)
+
 // spoken is a value that knows its name.
 type spoken interface {
 	~uint8
@@ -43,18 +52,16 @@ type spoken interface {
 }
 
 // said writes a value by the name that it knows, unless it is 0.
-func said[T spoken](l *line, name string, v T) {
+func said[T spoken](l *line, name string, v, last T) {
 	if v != 0 {
-		l.text(name, nameOf(v))
+		l.text(name, nameOf(v, last))
 	}
 }
 
-// nameOf returns the name that a value knows; its number if it knows none.
-func nameOf[T spoken](v T) (name string) {
-	defer func() {
-		if recover() != nil { // the value is beyond the table of its kind's names
-			name = strconv.Itoa(int(v))
-		}
-	}()
+// nameOf returns the name of a value up to last; the number of a later one.
+func nameOf[T spoken](v, last T) string {
+	if v > last {
+		return strconv.Itoa(int(v))
+	}
 	return v.String()
 }

@@ -108,7 +108,7 @@ func (l *line) totals(t *ledger.Totals) {
 // events writes a record's events. Id and sequence are not in the record, but follow from it.
 func (l *line) events(r *ledger.Record) {
 	l.objects("events", len(r.Events), func(i int) {
-		said(l, "type", r.Events[i])
+		said(l, "type", r.Events[i], lastEvent)
 		if r.Tx != nil || r.Case != nil { // the ids are made of the transaction's or the case's
 			e := r.Event(i)
 			l.text("id", e.ID.String())

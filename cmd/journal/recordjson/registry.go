@@ -25,7 +25,7 @@ func (l *line) entry(r *registry.Record) {
 	if k := r.PixKey; k != nil {
 		l.object("pix_key", func() {
 			l.text("key", k.Key)
-			said(l, "type", k.Type)
+			said(l, "type", k.Type, lastKeyType)
 			l.account("account", k.Account)
 			l.instant("created_at", k.CreatedAt)
 			l.flag("registered", k.Registered)

@@ -11,7 +11,7 @@ func (l *line) transaction(t *ledger.Transaction) {
 	}
 	l.txID("id", t.ID)
 	word(l, "kind", t.Kind, txKinds[:])
-	said(l, "status", t.Status)
+	said(l, "status", t.Status, lastStatus)
 	l.amount("amount", t.Amount)
 	l.amount("fee", t.Fee)
 	l.text("end_to_end_id", t.EndToEnd)
@@ -71,7 +71,7 @@ func (l *line) original(id ledger.TxID, kind ledger.TxKind) {
 
 func (l *line) key(k ledger.Key) {
 	l.object("key", func() {
-		said(l, "type", k.Type)
+		said(l, "type", k.Type, lastKeyType)
 		l.text("value", k.Value)
 	})
 }
