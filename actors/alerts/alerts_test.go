@@ -160,3 +160,36 @@ func TestAlertsOfOneMillisecond(t *testing.T) {
 		}
 	}
 }
+
+// TestOldAlertsAreDropped checks that DropOld deletes the alerts that are older than Kept, but
+// none while engine time is doubted.
+func TestOldAlertsAreDropped(t *testing.T) {
+	s := openBook(t, vfs.NewMem())
+	defer func() { _ = s.Close() }()
+	c := engineTime()
+	a := silent()
+	a.Open(s, c)
+	kept := ledger.Millis(Kept / time.Millisecond)
+	old, young := a.Row(7, ledger.Alert{Kind: "damage"}, now()-kept-60_000), a.Row(7, ledger.Alert{Kind: "damage"}, now()-kept+60_000)
+	if err := s.WriteRows(wal.Shared, old, young); err != nil {
+		t.Fatal(err)
+	}
+	for _, doubted := range []bool{true, false} {
+		at := c.Now()
+		if doubted {
+			at += 3_600_000
+		}
+		c.Stated(at)
+		if err := a.DropOld(); err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range []struct {
+			key  []byte
+			want bool
+		}{{old.Key, doubted}, {young.Key, true}} {
+			if _, there, err := s.Get(row.key); there != row.want || err != nil {
+				t.Errorf("doubted %v: %s is there: %v, %v", doubted, row.key, there, err)
+			}
+		}
+	}
+}

@@ -58,7 +58,7 @@ func (k *APIKey) Allows(ip netip.Addr) bool {
 func (k *APIKey) Used(at ledger.Millis) { k.uses.last.Store(int64(at)) }
 
 // LastUsed returns the time of the newest use; 0: never used. A use by an earlier process
-// counts if it was set through Registry.Remember.
+// counts once Registry.LoadUses has read it.
 func (k *APIKey) LastUsed() ledger.Millis { return ledger.Millis(k.uses.last.Load()) }
 
 // Warnings describes those whitelist entries that no address can match.
