@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/goccy/go-json"
+	"pixd/actors/audit"
 
-	"pixd/cmd/engine"
+	"github.com/goccy/go-json"
 )
 
 const (
@@ -73,8 +73,8 @@ func (s *session) audit(ctx context.Context, a *Audit) error {
 
 // rowsAtRest returns the accounts' lines in the engine's own audit by id; none where something
 // was in flight, which may have settled since.
-func rowsAtRest(report *engine.AuditReport) map[string]*engine.AuditAccount {
-	rows := map[string]*engine.AuditAccount{}
+func rowsAtRest(report *audit.Report) map[string]*audit.ReportedAccount {
+	rows := map[string]*audit.ReportedAccount{}
 	if report.InFlight > 0 {
 		return rows
 	}
@@ -93,7 +93,7 @@ func (a *Audit) differ(format string, args ...any) {
 
 // settled waits until nothing is in flight, and returns the engine's own audit. After settleTime
 // it returns the audit that it has: work in flight is no difference.
-func (s *session) settled(ctx context.Context) (*engine.AuditReport, error) {
+func (s *session) settled(ctx context.Context) (*audit.Report, error) {
 	client := *s.target.operator
 	client.HTTP = &http.Client{Timeout: auditTimeout}
 	if o := s.target.operator.HTTP; o != nil {
@@ -104,7 +104,7 @@ func (s *session) settled(ctx context.Context) (*engine.AuditReport, error) {
 		if err != nil {
 			return nil, err
 		}
-		var r engine.AuditReport
+		var r audit.Report
 		if err := json.Unmarshal(raw, &r); err != nil {
 			return nil, err
 		}

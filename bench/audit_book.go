@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"pixd/cmd/engine"
+	"pixd/actors/audit"
 )
 
 // book compares one account.
@@ -139,7 +139,7 @@ func (b *book) explained(i *item) bool {
 // against compares what the items say was sent and refunded with the account's line in the
 // engine's own audit, which was compared with the scheme's book. It must have been made with
 // nothing in flight and no request without a known outcome.
-func (b *book) against(row *engine.AuditAccount) {
+func (b *book) against(row *audit.ReportedAccount) {
 	if row == nil {
 		return
 	}

@@ -71,7 +71,7 @@ func MeasureLimit(ctx context.Context, o LimitOptions) (*Limit, error) {
 	if o.Connections < 1 {
 		return nil, fmt.Errorf("--connections %d: 1 to %d", o.Connections, MostConnections)
 	}
-	l := &Limit{StartedAt: time.Now().UTC().Truncate(time.Millisecond), Machine: machine()}
+	l := &Limit{StartedAt: time.Now().UTC().Truncate(time.Millisecond), Machine: describeMachine()}
 	for _, delay := range limitSyncs {
 		for i := range limitServers {
 			server := &limitServers[i]

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"pixd/cmd/engine"
+	"pixd/cmd/machine"
 )
 
 // Load sends requests to a server. Without a Rate it is a closed loop: every connection sends its
@@ -84,7 +84,7 @@ func (l Load) Run(ctx context.Context) *Result {
 	if l.Rate > 0 {
 		first = min(first, firstConnections)
 	}
-	cpu := engine.CPUTime()
+	cpu := machine.CPUTime()
 	for range first {
 		r.connect()
 	}
@@ -112,7 +112,7 @@ func (l Load) Run(ctx context.Context) *Result {
 	<-seconds
 	r.alarms.close()
 	r.unsent()
-	return r.result(time.Since(r.begin), int(r.open.Load()), engine.CPUTime()-cpu)
+	return r.result(time.Since(r.begin), int(r.open.Load()), machine.CPUTime()-cpu)
 }
 
 // notSent is the kind of error of a request that was due while every connection waited for an
@@ -247,14 +247,14 @@ func (l *Load) expects(status int) bool {
 func (r *running) tick(finished <-chan struct{}) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	last, cpu := r.begin, engine.CPUTime()
+	last, cpu := r.begin, machine.CPUTime()
 	for ended := false; !ended; {
 		select {
 		case <-finished:
 			ended = true
 		case <-ticker.C:
 		}
-		now, used := time.Now(), engine.CPUTime()
+		now, used := time.Now(), machine.CPUTime()
 		s := r.turn()
 		s.At, s.Seconds = now.Sub(r.begin).Seconds(), now.Sub(last).Seconds()
 		s.Generator = (used - cpu).Seconds() / s.Seconds

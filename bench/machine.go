@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// machine says what computer this is.
-func machine() Machine {
+// describeMachine says what computer this is.
+func describeMachine() Machine {
 	m := Machine{CPU: "unknown", Cores: runtime.GOMAXPROCS(0), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()}
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"pixd/cmd/engine"
 	"pixd/cmd/operator"
+	"pixd/cmd/overload"
 	"pixd/wal"
 )
 
@@ -116,7 +117,7 @@ func (o *playFlags) config() engine.Config {
 func (o *playFlags) engine(b engine.Build) error {
 	ctx, end := context.WithCancel(context.Background())
 	defer end()
-	go engine.Tune(ctx)
+	go overload.Tune(ctx)
 	s, err := engine.Serve(o.config(), b)
 	if err != nil {
 		return err

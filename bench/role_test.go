@@ -24,6 +24,9 @@ import (
 	"pixd/actors/pix"
 	"pixd/actors/registry"
 	"pixd/cmd/engine"
+	"pixd/cmd/machine"
+	"pixd/cmd/overload"
+	"pixd/cmd/snapshots"
 )
 
 // The roles of this test binary beside those of Play.
@@ -46,7 +49,7 @@ func TestMain(m *testing.M) {
 	case roleVerify:
 		playVerify()
 	case rolePack:
-		err = engine.PlayPacker(os.Stdin, os.Stdout)
+		err = snapshots.PlayPacker(os.Stdin, os.Stdout)
 	default:
 		err = Play(os.Args[1:], engine.Build{Version: "test"})
 	}
@@ -81,7 +84,7 @@ func playEngine() {
 	if err := os.Setenv(roleVariable, rolePack); err != nil { // of the process that packs snapshots
 		panic(err)
 	}
-	go engine.Tune(context.Background())
+	go overload.Tune(context.Background())
 	s, err := engine.Serve(c, engine.Build{})
 	if err != nil {
 		panic(err)
@@ -96,7 +99,7 @@ func playEngine() {
 	})
 	http.HandleFunc("/counters", func(w http.ResponseWriter, _ *http.Request) {
 		keys, bytes := s.Store.Written()
-		_ = json.NewEncoder(w).Encode(counters{Keys: keys, Bytes: bytes, Resident: resident(), Lookups: s.Lookups(), CPU: engine.CPUTime()})
+		_ = json.NewEncoder(w).Encode(counters{Keys: keys, Bytes: bytes, Resident: resident(), Lookups: s.Lookups(), CPU: machine.CPUTime()})
 	})
 	http.HandleFunc("/lookups", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(s.Lookups()) })
 	http.HandleFunc("/queued", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(countQueued(s)) })
@@ -161,7 +164,7 @@ func makeAccounts(s *engine.Served, n int) []Credentials {
 }
 
 func makeAccount(s *engine.Served) Credentials {
-	id, evp, secret := engine.NewAccountID(), uuid.NewString(), "sk_"+rand.Text()
+	id, evp, secret := machine.NewAccountID(), uuid.NewString(), "sk_"+rand.Text()
 	settings := ledger.DefaultSettings()
 	settings.Name, settings.Document = "Bench", "12345678909"
 	if _, err := s.Registry.RegisterAccount(id, true, settings, pix.Key{Type: pix.KeyEVP, Value: evp}); err != nil {

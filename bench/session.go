@@ -154,7 +154,7 @@ func Measure(ctx, cut context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	s := &session{Options: &o, tag: o.local + newTag()}
-	r := &Report{Program: o.Build.Version, StartedAt: time.Now().UTC().Truncate(time.Millisecond), Machine: machine()}
+	r := &Report{Program: o.Build.Version, StartedAt: time.Now().UTC().Truncate(time.Millisecond), Machine: describeMachine()}
 	r.Audit.Differences = []string{}
 	err := s.open(ctx)
 	if err == nil {

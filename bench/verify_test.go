@@ -16,6 +16,8 @@ import (
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/cmd/engine"
+	"pixd/cmd/journal"
+	"pixd/cmd/machine"
 )
 
 // The bounds on `pixd journal verify` that BenchmarkVerify checks: the least records per
@@ -75,7 +77,7 @@ func verifyOnce(b *testing.B, dir string) {
 
 // playVerify verifies the data folder in the first argument.
 func playVerify() {
-	v, err := engine.Verify(engine.VerifyOptions{DataDir: os.Args[1], Log: slog.New(slog.DiscardHandler)})
+	v, err := journal.Verify(journal.VerifyOptions{DataDir: os.Args[1], Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		panic(err)
 	}
@@ -120,7 +122,7 @@ func fillJournal(b *testing.B, dir string, n int) {
 func openAccounts(e *engine.Engine, n int) []pix.AccountID {
 	ids := make([]pix.AccountID, n)
 	for i := range ids {
-		ids[i] = engine.NewAccountID()
+		ids[i] = machine.NewAccountID()
 		s := ledger.DefaultSettings()
 		s.Name, s.Document = "Loja", "12345678909"
 		key := pix.Key{Type: pix.KeyEVP, Value: fmt.Sprintf("%08x-0000-4000-8000-000000000000", i)}

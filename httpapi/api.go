@@ -31,7 +31,7 @@ type History interface {
 	Tag(a pix.AccountID, tag string) (*ledger.Transaction, error)
 	EndToEnd(a pix.AccountID, id string) (*ledger.Transaction, error)
 	Reference(a pix.AccountID, external string) (*ledger.Transaction, error)
-	// Statement and Transactions return one page of a list. ledger.ErrTooLong: reading it
+	// Statement and Transactions return one page of a list. layout.ErrTooLong: reading it
 	// takes too long.
 	Statement(a pix.AccountID, f layout.Filter, p layout.Page) ([]*ledger.Transaction, error)
 	Transactions(a pix.AccountID, external string, f layout.Filter, p layout.Page) ([]*ledger.Transaction, error)
@@ -52,8 +52,8 @@ type Webhooks interface {
 	// Check returns an error, whose text is for the merchant, where the account may not have
 	// the URL called. ledger.ErrBusy: this cannot be found out for now.
 	Check(ctx context.Context, id pix.AccountID, url string) error
-	// Retry puts a delivery back in line. ledger.ErrNoDelivery: the subscription never got the
-	// event, or it is long over. ledger.ErrSubscriptionEnded: the subscription gets nothing any
+	// Retry puts a delivery back in line. layout.ErrNoDelivery: the subscription never got the
+	// event, or it is long over. layout.ErrSubscriptionEnded: the subscription gets nothing any
 	// more.
 	Retry(t layout.Target, event pix.EventID) error
 }

@@ -41,6 +41,27 @@ func (s *Store) Look(stream Stream, read func(*View) error) error {
 	} else {
 		s.Tell(stream, outs)
 	}
+	return s.await(done)
+}
+
+// Shared and Local say who needs rows that come without records: every copy of the journal, or
+// only this machine. Every machine drops expired rows for itself, so a drop is local.
+const (
+	Shared = true
+	Local  = false
+)
+
+// WriteRows writes rows that come without records, and returns once they are durable. If the
+// store fails, it returns that failure; if the store is closed meanwhile, ErrClosed. shared is
+// Shared or Local.
+func (s *Store) WriteRows(shared bool, ops ...Op) error {
+	done := make(passed, 1)
+	s.Append(&Entry{Ops: ops, Shared: shared, Out: []Out{done}})
+	return s.await(done)
+}
+
+// await returns an entry's result, or why it will have none.
+func (s *Store) await(done passed) error {
 	select {
 	case err := <-done:
 		return err

@@ -172,6 +172,49 @@ func TestLookEnds(t *testing.T) {
 	}
 }
 
+// TestWriteRows checks that WriteRows returns only after the sync of its rows, takes a position only
+// for shared rows, and returns an error where the journal has failed or was closed.
+func TestWriteRows(t *testing.T) {
+	gate := newSyncGate(vfs.NewMem())
+	s := mustOpen(t, Options{Dir: harnessDir, FS: gate, AnchorEvery: time.Hour, OnFailure: func(error) {}})
+	for _, shared := range []bool{Local, Shared} {
+		before, _, _ := s.Head()
+		gate.shut()
+		wrote := make(chan error, 1)
+		go func() {
+			wrote <- s.WriteRows(shared, Op{Kind: OpSet, Key: MetaKey("one"), Value: []byte("1")}, Op{Kind: OpSet, Key: MetaKey("two"), Value: []byte("2")})
+		}()
+		await(t, "the sync", func() bool { return gate.waiting.Load() > 0 })
+		select {
+		case err := <-wrote:
+			t.Errorf("returned before the sync: %v", err)
+		case <-time.After(20 * time.Millisecond):
+		}
+		gate.open()
+		if err := <-wrote; err != nil {
+			t.Error(err)
+		}
+		if v, ok, err := s.Get(MetaKey("two")); string(v) != "2" || !ok || err != nil {
+			t.Errorf("%q %v %v", v, ok, err)
+		}
+		if after, _, _ := s.Head(); (after > before) != (shared == Shared) {
+			t.Errorf("shared %v: position %d, was %d", shared, after, before)
+		}
+	}
+	failed := mustOpen(t, Options{Dir: harnessDir + "2", FS: vfs.NewMem(), OnFailure: func(error) {}})
+	failed.fail.fail(errDiskGone)
+	if err := failed.WriteRows(Local); !errors.Is(err, errDiskGone) {
+		t.Errorf("after a failure: %v", err)
+	}
+	_ = failed.Close()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.WriteRows(Local); !errors.Is(err, ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
 // TestTellStops checks that, where the journal fails during the release of the first Out,
 // Tell does not release the second one.
 func TestTellStops(t *testing.T) {

@@ -25,7 +25,7 @@ const (
 )
 
 // OldestClaimDay returns the first day whose claims are kept at the given time (see
-// ledger.BucketOf); 0: the claims of all days are kept. Claims are dropped by whole days.
+// layout.BucketOf); 0: the claims of all days are kept. Claims are dropped by whole days.
 func OldestClaimDay(at pix.Millis) uint16 {
 	today := layout.BucketOf(at)
 	if today < keptDays {
@@ -39,7 +39,7 @@ func OldestClaimDay(at pix.Millis) uint16 {
 type ScanFunc = func(lo, hi []byte, visit layout.Visit) error
 
 // DropClaims removes the claims of the days before OldestClaimDay, if they are 24 h old by the
-// rule of ledger.IdempotencyRow's Age, by which a request finds them. newest is the time of the
+// rule of layout.IdempotencyRow's Age, by which a request finds them. newest is the time of the
 // journal's newest record; the earlier of it and engine time decides the days. While engine time
 // is doubted, DropClaims removes none. write makes deletions durable; its errors and those of
 // scan end the call, and the next call removes what is left.

@@ -21,7 +21,7 @@ type Config struct {
 	Terms ledger.Terms
 	// Recent holds recently accepted payouts of all accounts.
 	Recent *Recent
-	// Present is a filter over the keys of all rows for which ledger.MostlyAbsent is true. It
+	// Present is a filter over the keys of all rows for which layout.MostlyAbsent is true. It
 	// saves most reads of keys that do not exist. Nil: every key is read from the store.
 	Present *keyed.Filter
 	// Alerts writes and reports alerts to the operators; nil: the machine raises no alerts.

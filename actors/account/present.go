@@ -7,7 +7,7 @@ import (
 	"pixd/actors/layout"
 )
 
-// FillPresent adds every stored row that ledger.MostlyAbsent is about to the filter, which
+// FillPresent adds every stored row that layout.MostlyAbsent is about to the filter, which
 // excludes keys from then on. Rows that are written while it runs are added by their writers.
 // Where a read fails or the context ends, the filter goes on to exclude nothing.
 func FillPresent(ctx context.Context, f *keyed.Filter, scan ScanFunc) error {

@@ -6,7 +6,7 @@
 // The wall clock may be wrong by hours at the start. So engine time is doubted until a
 // message of the scheme states a time within a minute of it; whenever the scheme's time
 // differs by more later; and while engine time is behind the journal's newest record.
-// ledger.Reading says what the engine does not do while engine time is doubted. An operator
+// pix.Reading says what the engine does not do while engine time is doubted. An operator
 // may end the doubt.
 package clock
 

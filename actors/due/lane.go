@@ -5,7 +5,7 @@ import (
 	"pixd/actors/pix"
 )
 
-// A lane runs the tasks of all kinds of due rows with the same ledger.Need, and limits how
+// A lane runs the tasks of all kinds of due rows with the same layout.Need, and limits how
 // many run at once. Because each Need has its own lane, a scheme that does not answer does
 // not delay tasks that only need the clock.
 //

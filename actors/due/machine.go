@@ -80,7 +80,7 @@ type Machine struct {
 
 	resume  []cursor // cursors of the pass over all due rows at the start of the process; the first cursor is in use
 	working map[layout.EntityID]started
-	lanes   []*lane                // one lane for each ledger.Need
+	lanes   []*lane                // one lane for each layout.Need
 	closed  map[pix.AccountID]bool // accounts that have reported that they are quarantined
 
 	find   pix.Millis               // engine time at which to look for queues with payouts again
@@ -117,7 +117,7 @@ func (m *Machine) lane(n layout.Need) *lane {
 }
 
 // Tick returns the tasks to start now. The caller must call Done for each of them. While
-// engine time is doubted, no task with ledger.NeedsClock starts.
+// engine time is doubted, no task with layout.NeedsClock starts.
 func (m *Machine) Tick(now pix.Reading, rows Rows) (tasks []Task, err error) {
 	s := &step{now: now.Clock, rows: rows}
 	err = m.resumed(s)

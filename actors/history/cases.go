@@ -44,7 +44,7 @@ func (h *History) AnyCase(id string) (found *ledger.OwnedCase, err error) {
 }
 
 // Cases returns one page of an account's special-return cases, the newest first. page counts
-// from 1. If status is not 0, only cases in that status count; ledger.ErrTooLong: finding them
+// from 1. If status is not 0, only cases in that status count; layout.ErrTooLong: finding them
 // takes too long.
 func (h *History) Cases(a pix.AccountID, status pix.CaseStatus, page, perPage int) (all []*ledger.Case, err error) {
 	read := func(limit *scanLimit) error {

@@ -34,7 +34,7 @@ type scanLimit struct {
 // errPlace says that a read without a place would have to look at more than fewRows.
 var errPlace = errors.New("history: the read needs a place")
 
-// limited calls read once the account has a place. It returns ledger.ErrTooLong where the wait
+// limited calls read once the account has a place. It returns layout.ErrTooLong where the wait
 // and read together take longer than scanTime, and at once where scanQueue of the account's
 // reads wait already.
 func (h *History) limited(a pix.AccountID, read func(*scanLimit) error) error {
@@ -50,7 +50,7 @@ func (h *History) limited(a pix.AccountID, read func(*scanLimit) error) error {
 // Counts returns the figures of the places for reads that look at many rows.
 func (h *History) Counts() fair.Counts { return h.scans.Counts() }
 
-// over returns ledger.ErrTooLong once the read's time is over. It looks only now and then,
+// over returns layout.ErrTooLong once the read's time is over. It looks only now and then,
 // because it is called for each row.
 func (s *scanLimit) over() error {
 	if s.ctx == nil {

@@ -97,7 +97,7 @@ func (h *History) subscriptions(v View, lo, hi, after []byte, limit int) ([]*led
 
 // Deliveries lists deliveries of one subscription in a state. Pending ones come in the order of
 // their next attempts, others by event, the newest first. page counts from 1.
-// ledger.ErrTooLong: finding them takes too long.
+// layout.ErrTooLong: finding them takes too long.
 func (h *History) Deliveries(t layout.Target, state layout.DeliveryState, p layout.Page) (all []ledger.DeliveryItem, err error) {
 	skip := uint64(p.Number-1) * uint64(p.Size)
 	if skip/uint64(p.Size) != uint64(p.Number-1) {
@@ -254,7 +254,7 @@ func (h *History) event(a pix.AccountID, seq uint64, index uint8, sequence uint6
 }
 
 // eventTime returns the time of the record that caused an account's event. Each record says how
-// many events there were up to it, so it reads few of them. ledger.ErrNoDelivery: there is none.
+// many events there were up to it, so it reads few of them. layout.ErrNoDelivery: there is none.
 func (h *History) eventTime(v View, a pix.AccountID, sequence uint64) (at pix.Millis, err error) {
 	newest, err := v.Last(wal.Stream(a))
 	if err != nil {

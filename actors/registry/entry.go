@@ -41,7 +41,7 @@ type APIKey struct {
 // of a key, both entries share one uses.
 type uses struct {
 	last     atomic.Int64 // time of the newest use; 0: never
-	reported atomic.Int64 // time of the use that NewUses reported last, or that Remember set
+	reported atomic.Int64 // time of the use that newUses reported last, or that remember set
 }
 
 // Allows tells whether the whitelist includes the address. The address must not be an
@@ -59,7 +59,7 @@ func (k *APIKey) Allows(ip netip.Addr) bool {
 func (k *APIKey) Used(at pix.Millis) { k.uses.last.Store(int64(at)) }
 
 // LastUsed returns the time of the newest use; 0: never used. A use by an earlier process
-// counts if it was set through Registry.Remember.
+// counts once Registry.LoadUses has read it.
 func (k *APIKey) LastUsed() pix.Millis { return pix.Millis(k.uses.last.Load()) }
 
 // Warnings describes those whitelist entries that no address can match.

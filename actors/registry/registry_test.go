@@ -344,8 +344,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestNewUses checks that NewUses reports each use of an API key once, also after a change
-// of the key, and does not report a time that was set by Remember.
+// TestNewUses checks that newUses reports each use of an API key once, also after a change
+// of the key, and does not report a time that was set by remember.
 func TestNewUses(t *testing.T) {
 	g := open(t, openStore(t, vfs.NewMem()))
 	register(t, g, 1)
@@ -356,7 +356,7 @@ func TestNewUses(t *testing.T) {
 	}
 	reported := func() map[string]pix.Millis {
 		all := map[string]pix.Millis{}
-		if err := g.NewUses(func(id string, at pix.Millis) error { all[id] = at; return nil }); err != nil {
+		if err := g.newUses(func(id string, at pix.Millis) error { all[id] = at; return nil }); err != nil {
 			t.Fatal(err)
 		}
 		return all
@@ -368,8 +368,8 @@ func TestNewUses(t *testing.T) {
 		}
 	}
 	expect(nil)
-	g.Remember("cli_1", 7)
-	g.Remember("cli_gone", 7)
+	g.remember("cli_1", 7)
+	g.remember("cli_gone", 7)
 	expect(nil)
 	k, _ := g.APIKey("cli_1")
 	if k.LastUsed() != 7 {
@@ -382,7 +382,7 @@ func TestNewUses(t *testing.T) {
 	}
 	k.Used(9)
 	broken := errors.New("broken")
-	if err := g.NewUses(func(string, pix.Millis) error { return broken }); !errors.Is(err, broken) {
+	if err := g.newUses(func(string, pix.Millis) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
 	expect(map[string]pix.Millis{"cli_1": 9, "cli_2": 8})

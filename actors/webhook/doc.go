@@ -3,7 +3,7 @@
 // acknowledged the event or the delivery is dead.
 //
 // A record of an account that causes events names the subscriptions that get them, and writes
-// one row for each such delivery (ledger.Pending), in the batch of the record itself. Nothing
+// one row for each such delivery (layout.Pending), in the batch of the record itself. Nothing
 // else makes a delivery. Once the record is durable, Dispatcher.Emitted hears of it; a start
 // finds what earlier processes left by the rows alone.
 //

@@ -8,7 +8,7 @@ import (
 )
 
 // Hold holds every delivery that waits, until an operator or the merchant puts it back in line:
-// it is due at ledger.Held. It returns how many it held. write makes changes of rows durable, of
+// it is due at layout.Held. It returns how many it held. write makes changes of rows durable, of
 // at most so many deliveries at once; a crash between two calls of it leaves some deliveries
 // held. No Dispatcher may run meanwhile.
 func Hold(rows Rows, most int, write func([]wal.Op) error) (held int, err error) {

@@ -10,8 +10,8 @@ import (
 )
 
 // Retry puts one delivery of an event back in line, whatever became of it: its next attempt is due
-// now, and the schedule begins anew. It returns once that is durable. Errors: ledger.ErrNoDelivery;
-// ledger.ErrSubscriptionEnded where the subscription gets nothing any more; ledger.ErrCut where
+// now, and the schedule begins anew. It returns once that is durable. Errors: layout.ErrNoDelivery;
+// layout.ErrSubscriptionEnded where the subscription gets nothing any more; ledger.ErrCut where
 // the process ends first; the store failed.
 func (d *Dispatcher) Retry(t layout.Target, e ledger.Event) error {
 	if err := d.takes(t); err != nil {
@@ -105,7 +105,7 @@ func (d *Dispatcher) retryThese(t layout.Target, all []uint64) (n int, err error
 	return n, nil
 }
 
-// takes returns ledger.ErrNoDelivery or ledger.ErrSubscriptionEnded where the subscription gets no deliveries.
+// takes returns layout.ErrNoDelivery or layout.ErrSubscriptionEnded where the subscription gets no deliveries.
 func (d *Dispatcher) takes(t layout.Target) error {
 	s, err := d.Rows.Subscription(t)
 	switch {

@@ -124,7 +124,7 @@ func (s *shelf) expectState(t *testing.T, of layout.Target, sequence uint64, wan
 // forget deletes a row.
 func (s *shelf) forget(k string) { s.apply([]wal.Op{{Kind: wal.OpDelete, Key: []byte(k)}}) }
 
-// findDelivery is ledger.FindDelivery for a delivery of which it is not known when its event was:
+// findDelivery is layout.FindDelivery for a delivery of which it is not known when its event was:
 // it looks at all rows of the subscription.
 func findDelivery(r Rows, t layout.Target, sequence uint64) (layout.DeliveryState, *layout.DeliveryStatus, error) {
 	var at pix.Millis

@@ -24,6 +24,8 @@ import (
 	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/webhook"
+	"pixd/cmd/overload"
+	"pixd/cmd/snapshots"
 )
 
 // moods is a scheme that refuses refunds for good, leaves them open, or gives no answer.
@@ -153,9 +155,9 @@ var alertMakers = map[string]func(*alarmed){
 	},
 	account.AlertQuarantine: func(w *alarmed) { w.ofAccount(account.AlertQuarantine) },
 	account.AlertDamage:     func(w *alarmed) { w.ofAccount(account.AlertDamage) },
-	alertSnapshot:           func(w *alarmed) { w.snapshots.failed("", errors.New("for the test")) },
+	snapshots.AlertFailed:   func(w *alarmed) { w.Config.alerts.RaiseGeneral(snapshots.AlertFailed, "for the test") },
 	alertClock:              func(w *alarmed) { w.clocks.wall.Add(-3_600_000) },
-	alertLowDisk:            func(w *alarmed) { w.disk.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 1<<30 - 1}) },
+	overload.AlertLowDisk:   func(w *alarmed) { w.disk.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 1<<30 - 1}) },
 }
 
 // ofAccount raises an alert that names an account alone.
@@ -212,7 +214,7 @@ func TestAlertsNameWhatIsFound(t *testing.T) {
 		c.wrapScheme = func(s scheme.Scheme) scheme.Scheme { w.moods.Scheme = s; return &w.moods }
 	})
 	w.hooks(r.URL+"/a", `"pix.received"`)
-	last := []string{alertClock, alertLowDisk} // after these the engine refuses work
+	last := []string{alertClock, overload.AlertLowDisk} // after these the engine refuses work
 	for _, kind := range append(slices.DeleteFunc(slices.Sorted(maps.Keys(alertMakers)), func(k string) bool { return slices.Contains(last, k) }), last...) {
 		alertMakers[kind](w)
 		w.hears(kind)

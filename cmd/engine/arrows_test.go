@@ -47,7 +47,8 @@ var knows = []struct {
 	{"actors/fair", nil},
 	{"actors/sorted", nil},
 	{"actors/clock", []string{"actors/pix"}},
-	{"actors/audit", []string{"actors/layout", "actors/ledger", "actors/pix", "actors/scheme"}},
+	{"actors/audit", []string{"actors/history", "actors/layout", "actors/ledger", "actors/pix", "actors/scheme", "wal"}},
+	{"actors/alerts", []string{"actors/clock", "actors/ledger", "actors/pix", "wal"}},
 	{"actors/restored", []string{"actors/history", "actors/layout", "actors/ledger", "actors/pix", "actors/registry", "actors/webhook", "wal"}},
 	{"actors/registry", []string{"actors/cbormap", "actors/keyed", "actors/layout", "actors/ledger", "actors/pix", "actors/redact", "wal"}},
 	{"actors/history", []string{"actors/fair", "actors/layout", "actors/ledger", "actors/pix", "wal"}},
@@ -64,7 +65,7 @@ var knows = []struct {
 	{"httpapi/signed", []string{"actors/scheme/provider", "httpapi/control"}},
 	{"httpapi/notices", []string{"actors/fair", "actors/pix", "actors/scheme", "actors/scheme/provider", "httpapi/control", "httpapi/signed"}},
 	{"httpapi/sim", []string{"actors/pix", "actors/scheme", "actors/scheme/brcode", "actors/scheme/provider", "actors/scheme/sim", "actors/strictjson", "httpapi/control", "httpapi/signed"}},
-	{"httpapi/admin", []string{"actors/clock", "actors/layout", "actors/ledger", "actors/pix", "actors/registry", "actors/scheme/sim", "actors/strictjson", "httpapi", "httpapi/control", "httpapi/notices", "httpapi/sim"}},
+	{"httpapi/admin", []string{"actors/alerts", "actors/clock", "actors/layout", "actors/ledger", "actors/pix", "actors/registry", "actors/scheme/sim", "actors/strictjson", "httpapi", "httpapi/control", "httpapi/notices", "httpapi/sim"}},
 	{"cmd/**", []string{"actors/**", "wal", "snapshot", "httpapi/**", "cmd/**", "bench/**"}},
 	{"bench/**", []string{"actors/**", "wal", "snapshot", "httpapi/**", "cmd/**", "bench/**"}},
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -11,7 +12,6 @@ import (
 
 	"pixd/actors/audit"
 	"pixd/actors/ledger"
-	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/httpapi/control"
 	"pixd/wal"
@@ -81,34 +81,35 @@ func (s *Served) audit() (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
-	for _, id := range s.Config.alerts.closed.list() {
+	for _, id := range s.Config.alerts.Quarantined() {
 		if _, err := s.Accounts.Do(id, ledger.ReadAccount{}); errors.Is(err, ledger.ErrQuarantined) {
-			r.differ([]audit.Difference{{Account: id, Kind: audit.KindQuarantine, Message: err.Error()}})
+			r.AddDifferences([]audit.Difference{{Account: id, Kind: audit.KindQuarantine, Message: err.Error()}})
 		}
 	}
-	return r.finished(), nil
+	return r.Finish(), nil
 }
 
 // audit derives every account at one moment and compares its settled movements with the
 // scheme's book, while the engine works on.
-func (e *Engine) audit(ctx context.Context) (*AuditReport, error) {
+func (e *Engine) audit(ctx context.Context) (*audit.Report, error) {
 	began := time.Now()
 	book, err := e.book(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var b books
-	r := newAuditReport(e.Clock.Now())
-	if err := e.look(ctx, func(v *wal.View) error { return b.derive(ctx, v, e.accounts(), r) }); err != nil {
+	ids, _ := e.Registry.Accounts(0, math.MaxInt)
+	var b audit.Books
+	r := audit.NewReport(e.Clock.Now())
+	if err := e.look(ctx, func(v *wal.View) error { return b.Derive(ctx, v, ids, r) }); err != nil {
 		return nil, err
 	}
 	if book.At == 0 {
-		r.Book = notCompared + "the scheme keeps none"
+		r.Book = audit.NotCompared + "the scheme keeps none"
 		return r, nil
 	}
 	differ, err := e.compare(ctx, &b, &book, began)
-	r.Book = compared
-	r.differ(differ)
+	r.Book = audit.Compared
+	r.AddDifferences(differ)
 	return r, err
 }
 
@@ -127,7 +128,7 @@ func (e *Engine) book(ctx context.Context) (scheme.Book, error) {
 
 // compare compares the accounts' settled sums with the scheme's book. While they differ, and
 // notices on their way may be the reason, it reads both again.
-func (e *Engine) compare(ctx context.Context, b *books, before *scheme.Book, began time.Time) ([]audit.Difference, error) {
+func (e *Engine) compare(ctx context.Context, b *audit.Books, before *scheme.Book, began time.Time) ([]audit.Difference, error) {
 	var c audit.Comparison
 	for sure := 0; ; {
 		c.Before(before)
@@ -135,7 +136,7 @@ func (e *Engine) compare(ctx context.Context, b *books, before *scheme.Book, beg
 		if err != nil {
 			return nil, err
 		}
-		differ := c.Judge(b.sums(), &after)
+		differ := c.Judge(b.Sums(), &after)
 		if c.Certain() {
 			sure++
 		}
@@ -152,7 +153,7 @@ func (e *Engine) compare(ctx context.Context, b *books, before *scheme.Book, beg
 			return nil, err
 		}
 		before = &again
-		if err := e.look(ctx, func(v *wal.View) error { return b.goOn(ctx, v, differ) }); err != nil {
+		if err := e.look(ctx, func(v *wal.View) error { return b.ReadOn(ctx, v, differ) }); err != nil {
 			return nil, err
 		}
 	}
@@ -165,38 +166,4 @@ func (e *Engine) look(ctx context.Context, read func(*wal.View) error) error {
 		return err
 	}
 	return ctx.Err()
-}
-
-// accounts returns the ids of all accounts.
-func (e *Engine) accounts() []pix.AccountID {
-	var all []pix.AccountID
-	for from := 0; from >= 0; {
-		var page []pix.AccountID
-		page, from = e.Registry.Accounts(from, 1000)
-		all = append(all, page...)
-	}
-	return all
-}
-
-// closedOff lists the accounts quarantined since the start, as alerts reported them: asking
-// the accounts would restore each of them.
-type closedOff struct {
-	mu  sync.Mutex
-	all []pix.AccountID
-}
-
-func (c *closedOff) note(a alertForm) {
-	id, ok := pix.ParseAccountID(a.Account)
-	if a.Kind != "quarantine" || !ok {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.all = append(c.all, id)
-}
-
-func (c *closedOff) list() []pix.AccountID {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return append([]pix.AccountID(nil), c.all...)
 }

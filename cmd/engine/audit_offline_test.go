@@ -18,11 +18,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"pixd/actors/audit"
 	"pixd/actors/clock"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/sim"
+	"pixd/cmd/journal"
+	"pixd/cmd/machine"
 	"pixd/wal"
 )
 
@@ -75,7 +78,7 @@ func endedIn(t *testing.T, dir string, fs vfs.FS) (Config, *harness) {
 func TestAuditOffline(t *testing.T) {
 	t.Parallel()
 	c, w := ended(t)
-	r, err := Audit(t.Context(), c)
+	r, err := auditOffline(t.Context(), c)
 	if err != nil || len(r.Differences) > 0 || r.Accounts != 1 || r.Balance.Int64() != 1_000_000 || r.Book == "" {
 		t.Fatalf("%+v %v", r, err)
 	}
@@ -85,7 +88,7 @@ func TestAuditOffline(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, err = Audit(t.Context(), c)
+	r, err = auditOffline(t.Context(), c)
 	if err != nil || len(r.Differences) != 1 || r.Differences[0].Kind != "totals" || r.Rows[0].Balance != 1_000_006 ||
 		!strings.Contains(r.Differences[0].Message, "carries balance 1000006, pending 0, 0 held by cases, 0 owed: the records make 1000005, 0, 0 and 0") {
 		t.Errorf("%+v %v", r, err)
@@ -104,7 +107,7 @@ func TestAuditOffline(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if r, err = Audit(t.Context(), c); err != nil || len(r.Differences) != 2 || r.Differences[0].Kind != "damage" {
+	if r, err = auditOffline(t.Context(), c); err != nil || len(r.Differences) != 2 || r.Differences[0].Kind != "damage" {
 		t.Errorf("%+v %v", r, err)
 	}
 }
@@ -117,7 +120,7 @@ func TestAuditOfflineBook(t *testing.T) {
 	c, w := ended(t)
 	pay := func(feed scheme.Feed) {
 		t.Helper()
-		e := &Engine{Clock: clock.New(sources(), 0), Config: c, entropy: newEntropy()}
+		e := &Engine{Clock: clock.New(machine.Clocks(), 0), Config: c, entropy: machine.NewEntropy()}
 		if err := e.connect(); err != nil {
 			t.Fatal(err)
 		}
@@ -135,18 +138,18 @@ func TestAuditOfflineBook(t *testing.T) {
 		}
 	}
 	pay(nil)
-	r, err := Audit(t.Context(), c)
+	r, err := auditOffline(t.Context(), c)
 	if err != nil || len(r.Differences) > 0 || !strings.Contains(r.Book, ": notices of it are not acknowledged") {
 		t.Errorf("%+v %v", r, err)
 	}
 	pay(func(_ scheme.Notice, done func(error)) { done(nil) })
-	r, err = Audit(t.Context(), c)
-	if err != nil || len(r.Differences) != 1 || r.Book != compared || *r.Differences[0].Field != "received" || *r.Differences[0].Engine != 0 || *r.Differences[0].Scheme != 60 {
+	r, err = auditOffline(t.Context(), c)
+	if err != nil || len(r.Differences) != 1 || r.Book != audit.Compared || *r.Differences[0].Field != "received" || *r.Differences[0].Engine != 0 || *r.Differences[0].Scheme != 60 {
 		t.Errorf("%+v %v", r, err)
 	}
 	time.Sleep(2 * time.Millisecond) // so that the next payment has a later millisecond
 	pay(nil)                         // the new payment's notice is not acknowledged; the earlier payment's is, so it is still a difference
-	r, err = Audit(t.Context(), c)
+	r, err = auditOffline(t.Context(), c)
 	if err != nil || len(r.Differences) != 1 || *r.Differences[0].Engine != 0 || *r.Differences[0].Scheme != 60 {
 		t.Errorf("%+v %v", r, err)
 	}
@@ -157,7 +160,7 @@ func TestAuditOfflineBook(t *testing.T) {
 func TestAuditOfflineRefused(t *testing.T) {
 	t.Parallel()
 	c, w := ended(t)
-	e := &Engine{Clock: clock.New(sources(), 0), Config: c, entropy: newEntropy()}
+	e := &Engine{Clock: clock.New(machine.Clocks(), 0), Config: c, entropy: machine.NewEntropy()}
 	if err := e.connect(); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +181,7 @@ func TestAuditOfflineRefused(t *testing.T) {
 	if err := e.Sim.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Audit(t.Context(), c)
+	r, err := auditOffline(t.Context(), c)
 	if err != nil || len(r.Differences) != 1 || *r.Differences[0].Engine != 0 || *r.Differences[0].Scheme != lost {
 		t.Errorf("%+v %v", r, err)
 	}
@@ -189,7 +192,7 @@ func TestAuditOfflineRefused(t *testing.T) {
 func TestAuditOfflineRefund(t *testing.T) {
 	t.Parallel()
 	c, w := ended(t)
-	e := &Engine{Clock: clock.New(sources(), 0), Config: c, entropy: newEntropy()}
+	e := &Engine{Clock: clock.New(machine.Clocks(), 0), Config: c, entropy: machine.NewEntropy()}
 	e.Config.SettleDelay = 0
 	if err := e.connect(); err != nil {
 		t.Fatal(err)
@@ -209,7 +212,7 @@ func TestAuditOfflineRefund(t *testing.T) {
 	if err := e.Sim.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Audit(t.Context(), c)
+	r, err := auditOffline(t.Context(), c)
 	if err != nil || len(r.Differences) > 0 || !strings.Contains(r.Book, ": notices of it are not acknowledged") {
 		t.Errorf("%+v %v", r, err)
 	}
@@ -221,7 +224,7 @@ func TestAuditOfflineReadOnly(t *testing.T) {
 	t.Parallel()
 	c, w := ended(t)
 	fs := c.FS
-	e := &Engine{Clock: clock.New(sources(), 0), Config: c, entropy: newEntropy()}
+	e := &Engine{Clock: clock.New(machine.Clocks(), 0), Config: c, entropy: machine.NewEntropy()}
 	if err := e.connect(); err != nil {
 		t.Fatal(err)
 	}
@@ -245,8 +248,8 @@ func TestAuditOfflineReadOnly(t *testing.T) {
 		before := files(t, fs, c.DataDir)
 		for name, on := range map[string]wal.FS{"written": fs, "read-only": refuse} {
 			c.FS = on
-			r, err := Audit(t.Context(), c)
-			if err != nil || len(r.Differences) != 1 || r.Book != compared || *r.Differences[0].Scheme != 30 {
+			r, err := auditOffline(t.Context(), c)
+			if err != nil || len(r.Differences) != 1 || r.Book != audit.Compared || *r.Differences[0].Scheme != 30 {
 				t.Errorf("%s: %+v %v", name, r, err)
 			}
 		}
@@ -287,7 +290,7 @@ func TestAuditOfflineLeavesTimes(t *testing.T) {
 		before[path] = info.Size()
 		return os.Chtimes(path, old, old)
 	})
-	if r, err := Audit(t.Context(), c); err != nil || len(r.Differences) > 0 || r.Book != compared {
+	if r, err := auditOffline(t.Context(), c); err != nil || len(r.Differences) > 0 || r.Book != audit.Compared {
 		t.Fatalf("%+v %v", r, err)
 	}
 	each(func(path string, info iofs.FileInfo) error {
@@ -331,11 +334,7 @@ func files(t *testing.T, fs wal.FS, dir string) map[string]string {
 	return all
 }
 
-func openJournal(t *testing.T, fs wal.FS) *wal.Store {
-	t.Helper()
-	s, err := wal.Open(wal.Options{Dir: "data/journal", FS: fs, MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+// auditOffline audits the files of an engine that has ended.
+func auditOffline(ctx context.Context, c Config) (*audit.Report, error) {
+	return journal.Audit(ctx, journal.AuditOptions{DataDir: c.DataDir, SimDir: c.SimDir, FS: c.FS, Now: clock.New(c.clocks(), 0).Now})
 }

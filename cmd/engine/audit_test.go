@@ -12,6 +12,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"pixd/actors/audit"
 	"pixd/actors/layout"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
@@ -35,9 +36,9 @@ func (w *harness) booked(sent, received pix.Amount) scheme.Book {
 	return scheme.Book{At: now(), Accounts: []scheme.AccountBook{{Account: id, Sums: scheme.Sums{Sent: sent, Received: received}}}}
 }
 
-func (w *harness) audits() AuditReport {
+func (w *harness) audits() audit.Report {
 	w.t.Helper()
-	var r AuditReport
+	var r audit.Report
 	status, got := w.operate("GET", "/admin/audit", "")
 	if status != 200 || json.Unmarshal([]byte(got), &r) != nil {
 		w.t.Fatalf("%d %s", status, got)
@@ -77,8 +78,8 @@ func TestAuditLive(t *testing.T) {
 	}
 	book.read = func() scheme.Book { return w.booked(500, 70) }
 	r := w.audits()
-	want := AuditAccount{ID: w.ID, Balance: 999_570, Sent: 500, Received: 70}
-	if r.Book != compared || len(r.Differences) > 0 || r.Accounts != 1 || r.Records == 0 || r.Balance.Int64() != 999_570 || len(r.Rows) != 1 || r.Rows[0] != want {
+	want := audit.ReportedAccount{ID: w.ID, Balance: 999_570, Sent: 500, Received: 70}
+	if r.Book != audit.Compared || len(r.Differences) > 0 || r.Accounts != 1 || r.Records == 0 || r.Balance.Int64() != 999_570 || len(r.Rows) != 1 || r.Rows[0] != want {
 		t.Errorf("%+v", r)
 	}
 	book.n.Store(0)
@@ -181,7 +182,7 @@ func TestAuditUnderLoad(t *testing.T) {
 		})
 	}
 	for range 4 {
-		if r := w.audits(); r.Book != compared || len(r.Differences) > 0 {
+		if r := w.audits(); r.Book != audit.Compared || len(r.Differences) > 0 {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -225,10 +226,10 @@ func TestAuditPlanted(t *testing.T) {
 		t.Fatal(err)
 	}
 	ops := []wal.Op{{Kind: wal.OpDelete, Key: open}, {Kind: wal.OpSet, Key: due, Value: make([]byte, 8)}}
-	if err := write(w.Store, local, ops...); err != nil {
+	if err := w.Store.WriteRows(wal.Local, ops...); err != nil {
 		t.Fatal(err)
 	}
-	found := func(r *AuditReport) (kinds string) {
+	found := func(r *audit.Report) (kinds string) {
 		for _, d := range r.Differences {
 			kinds += d.Kind + " " + d.Account + " " + *d.Transaction + "\n"
 		}
@@ -239,7 +240,7 @@ func TestAuditPlanted(t *testing.T) {
 	if got := found(&r); got != want || r.Rows[0].Differences != 2 {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	if err := write(w.Store, local, wal.Op{Kind: wal.OpSet, Key: open, Value: v}, wal.Op{Kind: wal.OpDelete, Key: due}); err != nil {
+	if err := w.Store.WriteRows(wal.Local, wal.Op{Kind: wal.OpSet, Key: open, Value: v}, wal.Op{Kind: wal.OpDelete, Key: due}); err != nil {
 		t.Fatal(err)
 	}
 	if r := w.audits(); len(r.Differences) > 0 {

@@ -1,15 +1,13 @@
 package engine
 
 import (
-	"io"
 	"strings"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
-	"pixd/wal"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 const (
@@ -58,55 +56,6 @@ func BenchmarkStart(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-}
-
-// BenchmarkAudit measures the audit of a stopped engine's small journal.
-func BenchmarkAudit(b *testing.B) {
-	c := crashConfig(measured(b))
-	b.ReportAllocs()
-	for b.Loop() {
-		r, err := Audit(b.Context(), c)
-		if err != nil || len(r.Differences) > 0 || r.Records != measuredRecords {
-			b.Fatalf("%+v (%v)", r, err)
-		}
-	}
-	b.ReportMetric(float64(b.N)*measuredRecords/b.Elapsed().Seconds(), "records/s")
-}
-
-// BenchmarkVerifyJournal measures the verification of the same journal: all records are verified,
-// and all rows are derived again.
-func BenchmarkVerifyJournal(b *testing.B) {
-	at := wal.Options{Dir: "data/" + journalFolder, FS: measured(b), ReadOnly: true}
-	b.ReportAllocs()
-	for b.Loop() {
-		v, err := verify(at, VerifyOptions{})
-		if err != nil || v.Accounts != crashAccounts || v.Records < measuredRecords {
-			b.Fatalf("%+v (%v)", v, err)
-		}
-	}
-	b.ReportMetric(float64(b.N)*measuredRecords/b.Elapsed().Seconds(), "records/s")
-}
-
-// BenchmarkDump measures the dump of the same journal.
-func BenchmarkDump(b *testing.B) {
-	o := DumpOptions{DataDir: "data", FS: measured(b)}
-	b.ReportAllocs()
-	for b.Loop() {
-		var size counted
-		if err := Dump(o, &size); err != nil || size < 100*measuredRecords {
-			b.Fatal(size, err)
-		}
-	}
-}
-
-// counted counts the bytes that are written to it.
-type counted int
-
-var _ io.Writer = new(counted)
-
-func (c *counted) Write(p []byte) (int, error) {
-	*c += counted(len(p))
-	return len(p), nil
 }
 
 // BenchmarkScrape measures the text of the engine's own metrics.

@@ -27,11 +27,11 @@ var bounding = regexp.MustCompile(`AtOnce$|Places$|Share$|Conns$|Connections$|In
 var notShared = map[string]string{
 	"actors/account bodyRoom":       "bytes that are set aside for a record's body",
 	"httpapi/admin movementsAtOnce": "rows that one export reads at once",
-	"cmd/engine rowRoom":            "memory of an offline verification",
-	"cmd/engine garbageRoom":        "a setting of Go's collector",
-	"cmd/engine manyConnections":    "from here on the intake is measured",
+	"cmd/journal rowRoom":           "memory of an offline verification",
+	"cmd/overload garbageRoom":      "a setting of Go's collector",
+	"cmd/overload ManyConnections":  "from here on the intake is measured",
 	"actors/webhook passAtOnce":     "rows that one look passes by",
-	"cmd/engine chunksWaiting":      "parts of an offline verification",
+	"cmd/journal chunksWaiting":     "parts of an offline verification",
 }
 
 // foundBound is a bound in the code.
@@ -40,7 +40,7 @@ type foundBound struct{ pkg, name, value string }
 // findBounds finds the constants with such names, and every pool of actors/fair and semaphore, by the
 // package's folder.
 func findBounds(t *testing.T) (all []foundBound, pools []string) {
-	for _, root := range []string{"actors", "httpapi", "cmd/engine", "wal", "snapshot"} {
+	for _, root := range []string{"actors", "httpapi", "cmd", "wal", "snapshot"} {
 		err := filepath.WalkDir(filepath.Join(moduleRoot, root), func(path string, d os.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
@@ -163,7 +163,7 @@ func TestBoundsPage(t *testing.T) {
 			t.Errorf("docs/bounds.md has no row for %s", key)
 		}
 	}
-	used := map[string]bool{"cmd/engine chunksWaiting": true} // a channel's capacity
+	used := map[string]bool{"cmd/journal chunksWaiting": true} // a channel's capacity
 	for _, b := range all {
 		used[b.pkg+" "+b.name] = true
 	}

@@ -43,7 +43,7 @@ func TestDropClaims(t *testing.T) {
 	today := layout.BucketOf(pix.Millis(newest))
 	for ago, kept := range []bool{true, true, true, false, false} {
 		key := claimKey(today-uint16(ago), 1)
-		if err := write(e.Store, local, wal.Op{Kind: wal.OpSet, Key: key, Value: make([]byte, 49)}); err != nil {
+		if err := e.Store.WriteRows(wal.Local, wal.Op{Kind: wal.OpSet, Key: key, Value: make([]byte, 49)}); err != nil {
 			t.Fatal(err)
 		}
 		if err := e.dropClaims(); err != nil {
@@ -54,7 +54,7 @@ func TestDropClaims(t *testing.T) {
 		}
 	}
 	late := claimKey(today-3, 2)
-	if err := write(e.Store, local, wal.Op{Kind: wal.OpSet, Key: late, Value: make([]byte, 49)}); err != nil {
+	if err := e.Store.WriteRows(wal.Local, wal.Op{Kind: wal.OpSet, Key: late, Value: make([]byte, 49)}); err != nil {
 		t.Fatal(err)
 	}
 	e.stated(e.Clock.Now() - 48*3_600_000) // the scheme's stated time says that engine time is two days ahead
@@ -182,7 +182,7 @@ func TestMissReadsNoDisk(t *testing.T) {
 			ops = append(ops, wal.Op{Kind: wal.OpSet, Key: claimKey(20_000, n), Value: make([]byte, 49)})
 			n++
 		}
-		if err := write(s, local, ops...); err != nil {
+		if err := s.WriteRows(wal.Local, ops...); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"pixd/actors/account"
 	"pixd/actors/layout"
 	"pixd/actors/pix"
+	"pixd/cmd/journal"
 	"pixd/wal"
 )
 
@@ -53,7 +54,7 @@ func TestCleanStop(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Read without an engine, which would go on with what is in flight at once.
-		store, err := wal.Open(wal.Options{Dir: "data/" + journalFolder, FS: disk, ReadOnly: true})
+		store, err := wal.Open(wal.Options{Dir: "data/" + journal.Folder, FS: disk, ReadOnly: true})
 		if err != nil {
 			t.Fatal(err)
 		}

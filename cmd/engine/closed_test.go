@@ -17,6 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"pixd/cmd/overload"
 	"pixd/httpapi"
 	"pixd/wal"
 )
@@ -159,7 +160,7 @@ func TestLowDisk(t *testing.T) {
 		t.Fatal("refused before")
 	}
 	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 1<<30 - 1})
-	w.becomes("refused", 3*time.Second, func() bool { return w.refusing(closedDisk) })
+	w.becomes("refused", 3*time.Second, func() bool { return w.refusing(overload.ClosedDisk) })
 	if status, got := w.balance(); status != 200 || !strings.Contains(got, `"balance":1000000,`) {
 		t.Errorf("a read: %d %s", status, got)
 	}
@@ -180,7 +181,7 @@ func TestLowDisk(t *testing.T) {
 		t.Errorf("alerts: %d %s", status, got)
 	}
 	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 1 << 30})
-	w.becomes("taken", 3*time.Second, func() bool { return !w.refusing(closedDisk) })
+	w.becomes("taken", 3*time.Second, func() bool { return !w.refusing(overload.ClosedDisk) })
 }
 
 // hanging is a file system on which syncs of the journal can be made to hang.
@@ -225,14 +226,14 @@ func TestHangingSync(t *testing.T) {
 	go func() { status, _, _ := w.charge(); first <- status }()
 	w.becomes("closed", 10*time.Second, func() bool { return w.admission.Closed() != "" })
 	asked := time.Now()
-	if !w.refusing(closedStalled) || time.Since(asked) > time.Second {
+	if !w.refusing(overload.ClosedStalled) || time.Since(asked) > time.Second {
 		t.Errorf("refused after %v", time.Since(asked))
 	}
 	release()
 	if status := <-first; status != 200 {
 		t.Errorf("what waited: %d", status)
 	}
-	w.becomes("taken", 2*time.Second, func() bool { return !w.refusing(closedStalled) })
+	w.becomes("taken", 2*time.Second, func() bool { return !w.refusing(overload.ClosedStalled) })
 }
 
 // TestReady checks that the probes are answered from the start to the end of the process,

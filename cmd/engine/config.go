@@ -14,11 +14,16 @@ import (
 	"time"
 
 	"pixd/actors/account"
+	"pixd/actors/alerts"
 	"pixd/actors/clock"
 	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/webhook"
+	"pixd/cmd/certificate"
+	"pixd/cmd/journal"
+	"pixd/cmd/machine"
+	"pixd/snapshot"
 	"pixd/wal"
 )
 
@@ -29,11 +34,11 @@ type Config struct {
 	Listen      string // address of the merchant API
 	AdminListen string // address of the operator API, the metrics and the probes
 	AdminToken  string // at least tokenChars; empty: <data-dir>/admin.token, made if missing
-	TLS         TLSFiles
-	AdminTLS    TLSFiles
-	SchemeTLS   TLSFiles // of SchemeListen; empty: AdminTLS
-	ISPB        string   // the service's own ISPB: 8 digits or capital letters
-	ISPBTable   string   // file with the names of other institutions, as httpapi.ReadBanks reads it; empty: the built-in ones
+	TLS         certificate.Files
+	AdminTLS    certificate.Files
+	SchemeTLS   certificate.Files // of SchemeListen; empty: AdminTLS
+	ISPB        string            // the service's own ISPB: 8 digits or capital letters
+	ISPBTable   string            // file with the names of other institutions, as httpapi.ReadBanks reads it; empty: the built-in ones
 
 	TrustedProxies []netip.Prefix
 	Scheme         string // "sim", or the URL of a provider
@@ -78,7 +83,7 @@ type Config struct {
 
 	wrapScheme  func(scheme.Scheme) scheme.Scheme                  // set by tests: wraps the scheme, to put in a fault
 	wrap        func(account.Journal) account.Journal              // set by tests: wraps the journal that accounts append to, to put in a fault
-	alerts      *alerts                                            // nil: alerts go only to the log and the journal
+	alerts      *alerts.Alerts                                     // nil: alerts go only to the log and the journal
 	readFault   func() error                                       // set by tests: makes reads of the journal fail; see wal.Options
 	post        func(context.Context, webhook.Post) webhook.Answer // set by tests: delivers webhooks; nil: a webhook.Sender does
 	commitLimit time.Duration                                      // longest time of a commit, set by tests; 0: the constant commitLimit
@@ -86,10 +91,6 @@ type Config struct {
 	cache       int64                                              // set by tests: bytes of blocks that each store caches; 0: the stores' defaults
 	memTable    uint64                                             // set by tests: bytes of rows that each store keeps before it writes a table; 0: the stores' defaults
 }
-
-// TLSFiles are the files of a listener's certificate chain and private key, in PEM; empty:
-// the listener speaks plain HTTP.
-type TLSFiles struct{ Cert, Key string }
 
 // Defaults returns the settings of a command line without flags.
 func Defaults() Config {
@@ -111,7 +112,7 @@ func (c *Config) clocks() clock.Sources {
 	if c.Clocks != nil {
 		return *c.Clocks
 	}
-	return sources()
+	return machine.Clocks()
 }
 
 // simDir is the folder of the in-process simulator's book.
@@ -119,8 +120,27 @@ func (c *Config) simDir() string {
 	if c.SimDir != "" {
 		return c.SimDir
 	}
-	return filepath.Join(c.DataDir, "sim")
+	return filepath.Join(c.DataDir, journal.SimFolder)
 }
+
+// snapshotDir is the folder of the snapshots.
+func (c *Config) snapshotDir() string {
+	if c.SnapshotDir != "" {
+		return c.SnapshotDir
+	}
+	return filepath.Join(c.DataDir, "snapshots")
+}
+
+// files is the file system of the data folder and of the snapshots.
+func (c *Config) files() snapshot.FS {
+	if c.FS != nil {
+		return c.FS
+	}
+	return snapshot.Disk
+}
+
+// minFree is the least number of free bytes on the disk.
+func (c *Config) minFree() uint64 { return uint64(max(c.MinFreeDisk, 0)) }
 
 // Check returns an error for the first setting that is not allowed.
 func (c *Config) Check() error {
@@ -164,7 +184,7 @@ func (c *Config) Check() error {
 	case c.SnapshotKeep < 0:
 		return fmt.Errorf("--snapshot-keep %d: 0 (all) or more", c.SnapshotKeep)
 	}
-	return errors.Join(checkToken("PIXD_ADMIN_TOKEN", c.AdminToken), c.checkScheme(), c.TLS.check("tls"), c.AdminTLS.check("admin-tls"), c.SchemeTLS.check("scheme-tls"))
+	return errors.Join(checkToken("PIXD_ADMIN_TOKEN", c.AdminToken), c.checkScheme(), c.TLS.Check("tls"), c.AdminTLS.Check("admin-tls"), c.SchemeTLS.Check("scheme-tls"))
 }
 
 // The bounds of --webhook-retries.
@@ -189,7 +209,7 @@ func (c *Config) checkScheme() error {
 	if err := c.schemePeer().checkCA(); err != nil {
 		return err
 	}
-	if c.SchemeTLS != (TLSFiles{}) && c.SchemeListen == "" {
+	if c.SchemeTLS != (certificate.Files{}) && c.SchemeListen == "" {
 		return errors.New("--scheme-tls-cert and --scheme-tls-key are for --scheme-listen, which is not given")
 	}
 	if c.inProcess() {

@@ -23,6 +23,7 @@ import (
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/scheme"
+	"pixd/cmd/journal"
 	"pixd/wal"
 )
 
@@ -311,7 +312,7 @@ func inFlight(e *Engine) ([]string, error) {
 }
 
 func verifyOn(fs wal.FS) error {
-	v, err := verify(wal.Options{Dir: "data/" + journalFolder, FS: fs, ReadOnly: true, Log: slog.New(slog.DiscardHandler)}, VerifyOptions{})
+	v, err := journal.Verify(journal.VerifyOptions{DataDir: "data", FS: fs, Log: slog.New(slog.DiscardHandler)})
 	if err == nil && v.Accounts == 0 {
 		err = fmt.Errorf("verified %+v", v)
 	}

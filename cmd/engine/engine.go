@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pixd/actors/account"
+	"pixd/actors/alerts"
 	"pixd/actors/clock"
 	"pixd/actors/due"
 	"pixd/actors/history"
@@ -25,6 +27,10 @@ import (
 	"pixd/actors/scheme/sim"
 	"pixd/actors/transfer"
 	"pixd/actors/webhook"
+	"pixd/cmd/journal"
+	"pixd/cmd/machine"
+	"pixd/cmd/overload"
+	"pixd/cmd/snapshots"
 	"pixd/snapshot"
 	"pixd/wal"
 )
@@ -46,15 +52,14 @@ type Engine struct {
 	feed      *account.Feed
 	registrar *registry.Registrar
 	refusals  *account.Refusals
-	uses      *lastUsed
 	auditor   auditor
-	present   *keyed.Filter // filter over every row that ledger.MostlyAbsent is about, complete once fill has run
-	entropy   *entropy
+	present   *keyed.Filter // filter over every row that layout.MostlyAbsent is about, complete once fill has run
+	entropy   *machine.Entropy
 	targets   *webhook.Targets
 	sender    *webhook.Sender
 	webhooks  *webhook.Dispatcher
-	snapshots snapshots
-	load      load
+	snapshots *snapshots.Maker
+	load      overload.Load
 	syncs     prometheus.Histogram // how long the journal's syncs took
 	scanner   *due.Scanner
 	ready     atomic.Bool
@@ -66,67 +71,48 @@ type Engine struct {
 // Open restores an engine from its data folder, or makes a new one, and starts its background
 // work. An error says what failed and where. A folder that cannot be used stays unchanged.
 func Open(c Config) (*Engine, error) {
-	e := &Engine{Config: c, entropy: newEntropy(), present: keyed.NewFilter(presentFilter), syncs: newSyncTimes()}
+	e := &Engine{Config: c, entropy: machine.NewEntropy(), present: keyed.NewFilter(presentFilter), syncs: newSyncTimes()}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(stopped(c.Starting, err), e.closeAll())
 	}
 	return e, nil
 }
 
+// open opens and connects the parts of the engine, each after those that it needs.
 func (e *Engine) open() error {
+	for _, step := range []func() error{
+		e.makeFolder, e.openJournal, e.acceptRestored, e.readTerms, e.openAlerts, e.openRegistry, e.connect,
+		e.newWebhooks, e.newAccounts, e.Config.goesOn, e.start,
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newAccounts makes the reader of lists and the accounts, and what works beside them.
+func (e *Engine) newAccounts() error {
 	c := &e.Config
-	if err := makeFolder(c); err != nil {
-		return err
-	}
-	if err := e.openJournal(); err != nil {
-		return err
-	}
-	_, newest, _ := e.Store.Head()
-	e.Clock = clock.New(c.clocks(), pix.Millis(newest))
-	if err := e.acceptRestored(); err != nil {
-		return err
-	}
-	if err := e.readTerms(); err != nil {
-		return err
-	}
-	if c.alerts == nil {
-		c.alerts = &alerts{log: c.Log}
-	}
-	c.alerts.book.open(e.Store, e.Clock)
-	if err := e.openRegistry(); err != nil {
-		return err
-	}
-	if err := e.connect(); err != nil {
-		return err
-	}
-	if c.wrapScheme != nil {
-		e.scheme.Scheme = c.wrapScheme(e.scheme.Scheme)
-	}
 	e.History = history.New(e.Store)
-	var journal account.Journal = e.Store
+	var appendTo account.Journal = e.Store
 	if c.wrap != nil {
-		journal = c.wrap(journal)
+		appendTo = c.wrap(appendTo)
 	}
 	e.scanner = due.NewScanner(due.New(millis(c.QueueRetry), e.terms.OrphanAfter, due.DefaultBounds()), e.Store, e.Clock.Read, c.alerts, c.Log)
-	if err := e.newWebhooks(); err != nil {
-		return err
-	}
 	e.Accounts = account.NewHost(account.Options{
 		Config: account.Config{
-			Renderer: c.renderer(), HeadEvery: headEvery, Terms: e.terms,
+			Renderer: c.renderer(), HeadEvery: journal.HeadEvery, Terms: e.terms,
 			KeyIsOurs: e.Registry.Holds, Present: e.present, Claims: account.NewClaims(e.Clock.Read(), claimsFilter), Alerts: c.alerts, Webhooks: e.webhooks,
 		},
 		Limits:  account.Limits{SchemeTimeout: c.SchemeTimeout, ClosePatience: c.patience},
-		Journal: journal, Rows: rows{e.Store}, Tail: e.Store, Look: e.Store.Look, Scheme: e.scheme, Lanes: e.lanes, Tasks: e.scanner,
-		Opening: e.Registry.Opening, Active: e.Registry.Active, Now: e.Clock.Read, Entropy: e.entropy.draw, Log: c.Log,
+		Journal: appendTo, Rows: rows{e.Store}, Tail: e.Store, Look: e.Store.Look, Scheme: e.scheme, Lanes: e.lanes, Tasks: e.scanner,
+		Opening: e.Registry.Opening, Active: e.Registry.Active, Now: e.Clock.Read, Entropy: e.entropy.Draw, Log: c.Log,
 	})
 	e.registrar = &registry.Registrar{
 		Registry: e.Registry, Scheme: e.scheme, Log: c.Log, Timeout: c.SchemeTimeout, Forgetful: e.provider != nil,
 	}
-	if err := c.goesOn(); err != nil {
-		return err
-	}
-	return e.start()
+	return nil
 }
 
 // readTerms sets the service's terms: those of the flags, and what the store adds to them.
@@ -148,33 +134,57 @@ func (e *Engine) openRegistry() (err error) {
 	if err := e.refusals.Load(e.Store.Scan); err != nil {
 		return err
 	}
-	uses := &lastUsed{registry: e.Registry, store: e.Store}
-	if err := uses.load(); err != nil {
-		return err
+	return e.Registry.LoadUses(e.Store)
+}
+
+// openAlerts writes the alerts of the start so far, and lets later ones be written at once.
+func (e *Engine) openAlerts() error {
+	c := &e.Config
+	if c.alerts == nil {
+		c.alerts = newAlerts(nil, c.Log)
 	}
-	e.uses = uses
+	c.alerts.Open(e.Store, e.Clock)
 	return nil
 }
 
+// newAlerts makes the alerts of the process.
+func newAlerts(count *prometheus.CounterVec, log *slog.Logger) *alerts.Alerts {
+	return alerts.New(alerts.Options{Count: count, Log: log, Wall: machine.Clocks().Wall, Secret: machine.Secret})
+}
+
+// openJournal opens the journal, and begins engine time at its newest batch.
 func (e *Engine) openJournal() (err error) {
 	c := &e.Config
 	e.Store, err = wal.Open(wal.Options{
-		Starting: c.Starting, Dir: filepath.Join(c.DataDir, journalFolder), FS: c.FS, Hard: hard(c.ISPB), OnFailure: c.OnFailure, Log: c.Log,
+		Starting: c.Starting, Dir: filepath.Join(c.DataDir, journal.Folder), FS: c.FS, Hard: journal.HardSettings(c.ISPB), OnFailure: c.OnFailure, Log: c.Log,
 		CacheBytes: c.cache, MemTableBytes: c.memTable, AroundSync: timed(e.syncs), ReadFault: c.readFault,
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	_, newest, _ := e.Store.Head()
+	e.Clock = clock.New(c.clocks(), pix.Millis(newest))
+	return nil
 }
 
 // connect opens the simulator in this process, or prepares the provider in another process;
 // to a provider it sends nothing yet.
 func (e *Engine) connect() (err error) {
-	c := &e.Config
-	if c.inProcess() {
+	if e.Config.inProcess() {
 		e.Sim, err = sim.Open(e.simulated())
 		e.scheme = &schemeCalls{Scheme: e.Sim}
 		e.stated(e.Clock.Now()) // the simulator has no clock of its own
-		return err
+	} else {
+		err = e.connectProvider()
 	}
+	if err == nil && e.Config.wrapScheme != nil {
+		e.scheme.Scheme = e.Config.wrapScheme(e.scheme.Scheme)
+	}
+	return err
+}
+
+func (e *Engine) connectProvider() error {
+	c := &e.Config
 	o, err := speaks(c.schemePeer(), c.SchemeSecret, e.Clock.Now, c.Log)
 	if err != nil {
 		return err
@@ -191,7 +201,7 @@ func (e *Engine) connect() (err error) {
 func (e *Engine) simulated() sim.Options {
 	c := &e.Config
 	return sim.Options{
-		Starting: c.Starting, Dir: c.simDir(), FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: e.Clock.Now, Entropy: e.entropy.draw, OnFailure: c.OnFailure, Log: c.Log,
+		Starting: c.Starting, Dir: c.simDir(), FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: e.Clock.Now, Entropy: e.entropy.Draw, OnFailure: c.OnFailure, Log: c.Log,
 		CacheBytes: c.cache, MemTableBytes: c.memTable,
 	}
 }
@@ -202,7 +212,8 @@ func (e *Engine) Lookups() uint64 { return e.scheme.lookups() }
 // makeFolder makes the data folder, readable by its owner alone; on a test's file system it
 // does nothing. It refuses a folder that a snapshot was being restored to: a start would make
 // an empty journal in it.
-func makeFolder(c *Config) error {
+func (e *Engine) makeFolder() error {
+	c := &e.Config
 	if snapshot.Unfinished(c.files(), filepath.Clean(c.DataDir)) {
 		return fmt.Errorf("%s: a snapshot is being restored to it, or that was interrupted: restore it again", c.DataDir)
 	}
@@ -213,76 +224,6 @@ func makeFolder(c *Config) error {
 		return fmt.Errorf("data folder: %w", err)
 	}
 	return nil
-}
-
-// presentFilter is the size, in bytes, of the filter over the rows that are mostly absent. It is enough for
-// thirteen million rows; with more rows, more lookups read the store in vain.
-const presentFilter = 16 << 20
-
-// fill fills the filters over rows that are mostly absent.
-func (e *Engine) fill(ctx context.Context) {
-	if err := account.FillPresent(ctx, e.present, e.Store.Scan); err != nil {
-		e.Config.Log.Error("filter not filled: every payout and refund asks the store", "error", err)
-	}
-	if err := e.Registry.FillReservations(e.Store.Scan, func() bool { return ctx.Err() != nil }); err != nil {
-		e.Config.Log.Error("filter not filled: every end-to-end id that a merchant chose asks the store", "error", err)
-	}
-}
-
-// start begins the background work.
-func (e *Engine) start() error {
-	ctx, cancel := context.WithCancel(context.Background())
-	e.ending, e.cancel = ctx, cancel
-	e.feed = &account.Feed{
-		Rows: e.Store, Key: e.Registry.KeyOwner, Moved: e.Registry.Moved, Recent: e.Accounts.Recent(), Notice: e.Accounts.Notice,
-		Refused: e.refusals.Has, Refuse: e.refusals.Refuse,
-	}
-	if e.Sim != nil {
-		if err := e.Sim.Start(e.feed.Take); err != nil {
-			return err
-		}
-	}
-	e.snapshots.e = e
-	if err := e.snapshots.begin(ctx); err != nil {
-		return err
-	}
-	e.work.Add(10)
-	go func() { defer e.work.Done(); e.load.watch(ctx) }()
-	go func() { defer e.work.Done(); e.webhooks.Run(ctx) }()
-	go func() { defer e.work.Done(); e.sweepWebhooks(ctx) }()
-	e.work.Go(func() { e.watchWebhooks(ctx) })
-	go func() { defer e.work.Done(); e.keepClock(ctx) }()
-	go func() { defer e.work.Done(); e.fill(ctx) }()
-	go func() { defer e.work.Done(); e.scanner.Run(ctx, e.Accounts) }()
-	go func() { defer e.work.Done(); e.registrar.Run(ctx) }()
-	go func() { defer e.work.Done(); e.reapIdle(ctx) }()
-	go func() { defer e.work.Done(); e.keepClaims(ctx) }()
-	go func() { defer e.work.Done(); e.uses.run(ctx, e.Config.Log) }()
-	return nil
-}
-
-// trimEvery is the time between two trims of accounts; passivateEvery is the time between two
-// searches for idle accounts.
-const (
-	trimEvery      = 2 * time.Second
-	passivateEvery = 10 * time.Second
-)
-
-// reapIdle trims accounts at intervals and passivates idle ones.
-func (e *Engine) reapIdle(ctx context.Context) {
-	trim, passivate := time.NewTicker(trimEvery), time.NewTicker(passivateEvery)
-	defer trim.Stop()
-	defer passivate.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-trim.C:
-			e.Accounts.Trim()
-		case <-passivate.C:
-			e.Accounts.Passivate()
-		}
-	}
 }
 
 // Close ends the engine's work and closes its stores. Everything that was answered is already
@@ -301,10 +242,12 @@ func (e *Engine) closeAll() error {
 		errs = append(errs, e.Accounts.Close())
 	}
 	e.auditor.end()
-	e.snapshots.end()
+	if e.snapshots != nil {
+		e.snapshots.Close()
+	}
 	e.work.Wait()
-	if e.uses != nil {
-		errs = append(errs, e.uses.keep())
+	if e.Registry != nil {
+		errs = append(errs, e.Registry.WriteUses(e.Store))
 	}
 	if e.Sim != nil {
 		errs = append(errs, e.Sim.Close())

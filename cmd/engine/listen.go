@@ -1,25 +1,21 @@
 package engine
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 	"syscall"
 
-	"github.com/google/uuid"
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/ledger"
-	"pixd/actors/pix"
+	"pixd/cmd/certificate"
+	"pixd/cmd/journal"
+	"pixd/cmd/overload"
 	"pixd/httpapi"
-	"pixd/httpapi/admin"
 	"pixd/httpapi/control"
 	"pixd/httpapi/notices"
 	"pixd/wal"
@@ -36,12 +32,12 @@ type Served struct {
 	SchemeAddr   net.Addr // nil: a provider's notices have no listener of their own
 	Token        string   // the operator API's bearer token
 
-	certs           [3]*certificate // of the merchant API, of the operator API, and of the notices' own listener; nil: plain HTTP, or for the last the operator API's
+	certs           [3]*certificate.Certificate // of the merchant API, of the operator API, and of the notices' own listener; nil: plain HTTP, or for the last the operator API's
 	banks           httpapi.Banks
 	meters          *meters
 	connections     *httpapi.Connections // open connections of the merchant API
-	admission       *admission
-	intake          *intake
+	admission       *overload.Admission
+	intake          *overload.Intake
 	merchant, admin *fasthttp.Server
 	schemePort      net.Listener                            // the port for a provider's notices; nil if SchemeAddr is nil
 	notices         *fasthttp.Server                        // the server of a provider's notices on schemePort
@@ -66,16 +62,8 @@ func Serve(c Config, b Build) (*Served, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.FS == nil {
-		dirs := []string{filepath.Join(c.DataDir, journalFolder)}
-		if c.inProcess() {
-			dirs = append(dirs, c.simDir())
-		}
-		for _, dir := range dirs {
-			if err := wal.InUse(dir); err != nil {
-				return nil, err
-			}
-		}
+	if err := c.checkUnused(); err != nil {
+		return nil, err
 	}
 	p, err := takePorts(&c)
 	if err != nil {
@@ -86,10 +74,10 @@ func Serve(c Config, b Build) (*Served, error) {
 		MerchantAddr: p.merchant.Addr(), AdminAddr: p.admin.Addr(), schemePort: p.scheme,
 		certs: certs, banks: banks, meters: newMeters(), failed: make(chan error, 3),
 	}
-	c.alerts = &alerts{count: s.meters.alerts, log: c.Log}
+	c.alerts = newAlerts(s.meters.alerts, c.Log)
 	for _, cert := range certs {
 		if cert != nil {
-			cert.tell(c.Log, "certificate")
+			cert.Tell(c.Log, "certificate")
 		}
 	}
 	if p.scheme != nil {
@@ -102,6 +90,23 @@ func Serve(c Config, b Build) (*Served, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// checkUnused returns an error that names the process which has the folders of the settings in use.
+func (c *Config) checkUnused() error {
+	if c.FS != nil {
+		return nil
+	}
+	dirs := []string{filepath.Join(c.DataDir, journal.Folder)}
+	if c.inProcess() {
+		dirs = append(dirs, c.simDir())
+	}
+	for _, dir := range dirs {
+		if err := wal.InUse(dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ports are the ports that an engine takes before it writes anything.
@@ -157,59 +162,11 @@ func (s *Served) probe(c Config, admin net.Listener) {
 		control.NotReady(ctx)
 	}, "operator", c.Log)
 	l := httpapi.Limit(admin, httpapi.ConnectionOptions{
-		TLS: s.certs[1].config(), Total: adminConnections, PerIP: adminConnections / 8, Trusted: loopback,
+		TLS: s.certs[1].Config(), Total: adminConnections, PerIP: adminConnections / 8, Trusted: loopback,
 		Refused: s.meters.admin.answered, Log: c.Log,
 	})
 	s.meters.admin.watch(s.admin, l)
 	go func() { s.failed <- s.admin.Serve(l) }()
-}
-
-// serve restores the engine and opens both APIs.
-func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
-	e, err := Open(c)
-	if err != nil {
-		return err
-	}
-	if s.Token, err = adminToken(&e.Config); err != nil {
-		return errors.Join(err, e.Close())
-	}
-	s.Engine = e
-	s.meters.registry.MustRegister(e.syncs, e.scheme, webhookMetrics{e.webhooks}, snapshotMetrics{&e.snapshots})
-	e.work.Go(func() { e.Config.alerts.book.keep(e.ending, c.Log) })
-	s.connections = httpapi.Limit(merchant, httpapi.ConnectionOptions{
-		TLS: s.certs[0].config(), Total: room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
-		Refused: s.meters.merchant.answered, Log: c.Log,
-	})
-	if s.intake, err = newIntake(func() bool { return s.connections.Open() > manyConnections }); err != nil {
-		return errors.Join(err, e.Close())
-	}
-	e.work.Go(func() { s.intake.run(e.ending) })
-	s.admission = newAdmission(&e.Config, e.Store, &s.meters.merchant.inHand, &s.intake.late)
-	e.work.Go(func() { s.admission.watch(e.ending) })
-	o := s.merchantOptions()
-	shared := s.pools(o.Receipts)
-	if e.lanes != nil {
-		lanes := laneMetrics{e.lanes}
-		maps.Copy(shared, lanes.pools())
-		s.openNotices = notices.NewOpen()
-		shared["notices"] = s.openNotices.Counts
-		s.meters.registry.MustRegister(lanes)
-	}
-	s.meters.registry.MustRegister(shared, equalsRefused(e.Accounts))
-	s.merchant = httpapi.NewServer(httpapi.New(o), "merchant", c.Log)
-	s.meters.merchant.watch(s.merchant, s.connections)
-	operators, err := s.adminOptions(b)
-	if err == nil {
-		err = s.takeNotices()
-	}
-	if err != nil {
-		return errors.Join(err, e.Close())
-	}
-	operate := admin.New(operators)
-	s.operate.Store(&operate) // requests of operators are served from now on; the fields that they use are set
-	go func() { s.failed <- s.merchant.Serve(s.connections) }()
-	e.ready.Store(true)
-	return nil
 }
 
 const (
@@ -251,61 +208,6 @@ func roomWithin(files uint64) int {
 		n = max(n, files-spareFiles)
 	}
 	return int(min(n, httpapi.MaxConnections))
-}
-
-// banks reads the file that --ispb-table names.
-func (c *Config) banks() (httpapi.Banks, error) {
-	if c.ISPBTable == "" {
-		return nil, nil
-	}
-	file, err := os.Open(c.ISPBTable)
-	if err != nil {
-		return nil, fmt.Errorf("--ispb-table: %w", err)
-	}
-	defer file.Close()
-	banks, err := httpapi.ReadBanks(file)
-	if err != nil {
-		return nil, fmt.Errorf("--ispb-table: %s: %w", c.ISPBTable, err)
-	}
-	return banks, nil
-}
-
-func (s *Served) merchantOptions() httpapi.Options {
-	c := &s.Config
-	return httpapi.Options{
-		Engine: s.Accounts, History: s.History, Registry: s.Registry, ISPB: c.ISPB, Banks: s.banks, Renderer: c.renderer(),
-		Webhooks: subscriptions{s.targets, s.Engine}, NewSecret: secret, Receipts: httpapi.NewReceiptPlaces(),
-		TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, FailedAuthLimit: c.FailedAuthLimit,
-		Closed: s.admission.Closed, Busy: s.admission.Busy, Turned: func() { s.admission.refused.Add(1) },
-		Modest: func(id pix.AccountID) bool { return s.Accounts.Modest(id, enoughInHand) }, Now: s.Clock.Now, Log: c.Log,
-	}
-}
-
-func (s *Served) adminOptions(b Build) (admin.Options, error) {
-	n, err := s.besideOperators()
-	return admin.Options{
-		Engine: s.Accounts, Registry: s.Registry, History: s.History, Webhooks: s.webhooks,
-		NewAccountID: NewAccountID, NewEVP: uuid.NewString, NewSecret: secret,
-		TellScheme: s.registrar.Tell,
-		Ready:      func() bool { return s.ready.Load() && s.connections.Accepting() },
-		Alerts:     s.Config.alerts.book.read,
-		Audit:      s.audit,
-		Awaits:     func(k *ledger.Case) bool { return k.AwaitsOperator(&s.terms) },
-		Returns:    s.returnsOf,
-		Snapshots:  &s.snapshots,
-		Metrics:    s.meters.handler(), GuardMetrics: s.certs[1] != nil,
-		Banks: s.banks, Version: b.Version, Commit: b.Commit, Token: s.Token, Now: s.Clock.Now, Clock: s.Clock, Log: s.Config.Log, Sim: s.Sim,
-		Notices: n,
-	}, err
-}
-
-// NewAccountID returns a random account id.
-func NewAccountID() pix.AccountID {
-	for {
-		if id := pix.AccountID(binary.BigEndian.Uint64(secret(8))); id != 0 && id <= pix.LastAccountID {
-			return id
-		}
-	}
 }
 
 // Failed returns a channel that receives an error when a listener ends by itself.

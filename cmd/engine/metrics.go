@@ -14,12 +14,14 @@ import (
 	"pixd/actors/due"
 	"pixd/actors/ledger"
 	"pixd/actors/webhook"
+	"pixd/cmd/overload"
+	"pixd/cmd/snapshots"
 	"pixd/httpapi"
 )
 
 // alertKinds are all kinds of alert.
 var alertKinds = append(ledger.AlertKinds(), due.AlertUnreachable, account.AlertQuarantine, account.AlertDamage,
-	webhook.AlertDead, webhook.AlertDelayed, alertLowDisk, alertClock, alertSnapshot, account.AlertRefused)
+	webhook.AlertDead, webhook.AlertDelayed, overload.AlertLowDisk, alertClock, snapshots.AlertFailed, account.AlertRefused)
 
 // meters are the metrics of /metrics.
 type meters struct {

@@ -116,9 +116,9 @@ func TestAlertsCount(t *testing.T) {
 	for level, lines := range map[slog.Level]int{slog.LevelInfo: 3, slog.LevelError + 4: 0} {
 		m := newMeters()
 		var b bytes.Buffer
-		a := &alerts{count: m.alerts, log: slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: level}))}
+		a := newAlerts(m.alerts, slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: level})))
 		a.Raise(7, ledger.Alert{Kind: "quarantine", Message: "a"})
-		a.raise("low_disk", "b")
+		a.RaiseGeneral("low_disk", "b")
 		a.Raised(8, ledger.Alert{Kind: "low_disk", Public: "PIXOUT8", Message: "c"})
 		got := m.text(t)
 		for _, want := range []string{`{kind="quarantine"} 1`, `{kind="low_disk"} 2`, `{kind="damage"} 0`} {
@@ -129,7 +129,7 @@ func TestAlertsCount(t *testing.T) {
 		if n := strings.Count(b.String(), " alert="); n != lines || lines > 0 && !strings.Contains(b.String(), "alert=low_disk account="+pix.AccountID(8).String()+" transaction=PIXOUT8") {
 			t.Errorf("level %v: %d lines:\n%s", level, n, b.String())
 		}
-		if got := a.closed.list(); len(got) != 1 || got[0] != 7 {
+		if got := a.Quarantined(); len(got) != 1 || got[0] != 7 {
 			t.Errorf("closed off: %v", got)
 		}
 	}

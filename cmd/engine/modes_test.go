@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"pixd/cmd/journal"
 )
 
 // TestFilesArePrivate checks that nobody but the owner can read what an engine keeps, also in a
@@ -46,7 +48,7 @@ func TestFilesArePrivate(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || !seen[journalFolder] || !seen["snapshots"] || !seen[TokenFile] {
+	if err != nil || !seen[journal.Folder] || !seen["snapshots"] || !seen[TokenFile] {
 		t.Errorf("%v: only %v", err, seen)
 	}
 }
@@ -94,7 +96,7 @@ func TestTokenFileIsNew(t *testing.T) {
 func TestFoldersArePrivate(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))
 	engine, simulator := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "sim")
-	if err := makeFolder(&Config{DataDir: engine}); err != nil {
+	if err := (&Engine{Config: Config{DataDir: engine}}).makeFolder(); err != nil {
 		t.Fatal(err)
 	}
 	c := SimDefaults()

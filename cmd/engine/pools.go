@@ -45,7 +45,7 @@ func (s *Served) pools(receipts *fair.Pool[pix.AccountID]) pools {
 		"lists": s.History.Counts, "receipts": receipts.Counts,
 		"connections": s.connections.Counts, "lingering": s.connections.Lingering, "bodies": s.connections.Bodies,
 		"requests": func() fair.Counts {
-			return fair.Counts{InUse: int(s.meters.merchant.inHand.Load()), Refused: s.admission.refused.Load()}
+			return fair.Counts{InUse: int(s.meters.merchant.inHand.Load()), Refused: s.admission.Refused.Load()}
 		},
 		"account": func() fair.Counts {
 			return fair.Counts{InUse: s.Accounts.MostInWork(), Refused: s.Accounts.Figures().RefusedRequests}

@@ -29,6 +29,7 @@ import (
 	"pixd/actors/scheme"
 	"pixd/actors/transfer"
 	"pixd/actors/webhook"
+	"pixd/cmd/overload"
 	"pixd/httpapi"
 	"pixd/wal"
 )
@@ -76,14 +77,14 @@ func TestPoolsShowTheirOwn(t *testing.T) {
 	ctx, end := context.WithCancel(context.Background())
 	defer end()
 	w := newHarness(t, vfs.NewMem())
-	s := &Served{Engine: &Engine{}, meters: newMeters(), admission: &admission{}}
+	s := &Served{Engine: &Engine{}, meters: newMeters(), admission: &overload.Admission{}}
 
 	receipts := fair.New[pix.AccountID](fair.Bounds{Places: 4, Share: 4})
 	for range 5 {
 		_ = receipts.Take(ctx, 1)
 	}
 	s.meters.merchant.inHand.Store(5)
-	s.admission.refused.Store(6)
+	s.admission.Refused.Store(6)
 	var clock atomic.Int64
 	now := func() pix.Reading { return pix.At(pix.Millis(clock.Add(time.Hour.Milliseconds()))) } // no account was read of late
 	s.Accounts = account.NewHost(account.Options{

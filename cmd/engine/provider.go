@@ -84,7 +84,7 @@ func (s *Served) takeNotices() error {
 	}
 	s.notices = httpapi.NewServer(notices.New(o), "scheme", s.Config.Log)
 	l := httpapi.Limit(s.schemePort, httpapi.ConnectionOptions{
-		TLS: cmp.Or(s.certs[2], s.certs[1]).config(), Total: adminConnections, PerIP: schemePerIP,
+		TLS: cmp.Or(s.certs[2], s.certs[1]).Config(), Total: adminConnections, PerIP: schemePerIP,
 		Refused: s.meters.scheme.answered, Log: s.Config.Log,
 	})
 	s.meters.scheme.watch(s.notices, l)

@@ -70,7 +70,7 @@ func (r *readRun) again() error {
 	if err := errors.Join(r.judge(e), e.Close()); err != nil {
 		return fmt.Errorf("after a restart: %w", err)
 	}
-	found, err := Audit(context.Background(), r.config)
+	found, err := auditOffline(context.Background(), r.config)
 	if err == nil && len(found.Differences) > 0 {
 		err = fmt.Errorf("the audit found %+v", found.Differences)
 	}
@@ -233,8 +233,8 @@ func (r *readRun) operate(e *Engine, round int) error {
 		"claims":    e.dropClaims,
 		"sweep":     e.webhooks.Sweep,
 		"watch":     func() error { e.webhooks.Watch(); return nil },
-		"alerts":    func() error { _, _, err := e.Config.alerts.book.read(0, "", 10); return err },
-		"drop":      func() error { return e.Config.alerts.book.drop(now - 1000) },
+		"alerts":    func() error { _, _, err := e.Config.alerts.Read(0, "", 10); return err },
+		"drop":      func() error { return e.Config.alerts.Drop(now - 1000) },
 		"refusals":  func() error { return e.refusals.Drop(pix.Reading{Clock: now}, e.drop) },
 		"oldest":    func() error { _, err := e.webhooks.Oldest(); return err },
 		"retry all": func() error { _, err := e.webhooks.RetryAll(layout.Target{Account: 1, Number: 1}); return err },

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"pixd/actors/audit"
 	"pixd/actors/pix"
 	"pixd/httpapi"
 )
@@ -114,7 +115,7 @@ func (w *harness) moneyIs(balance, available, pending pix.Amount) {
 func (w *harness) agrees(refunds pix.Amount) {
 	w.t.Helper()
 	r := w.audits()
-	if r.Book != compared || len(r.Differences) > 0 {
+	if r.Book != audit.Compared || len(r.Differences) > 0 {
 		w.t.Errorf("%+v", r)
 	}
 	for _, row := range r.Rows {

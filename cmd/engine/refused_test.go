@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/account"
+	"pixd/actors/alerts"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/registry"
@@ -101,7 +102,7 @@ func TestRefusalsAreDropped(t *testing.T) {
 	for _, c := range []struct {
 		later time.Duration
 		kept  bool
-	}{{keptAlerts - time.Minute, true}, {keptAlerts + time.Minute, false}} {
+	}{{alerts.Kept - time.Minute, true}, {alerts.Kept + time.Minute, false}} {
 		if err := w.refusals.Drop(pix.At(w.Clock.Now()+pix.Millis(c.later/time.Millisecond)), w.drop); err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/restored"
+	"pixd/cmd/journal"
 	"pixd/snapshot"
 	"pixd/wal"
 )
@@ -33,9 +34,9 @@ func everything(t *testing.T, s *wal.Store) map[string]string {
 }
 
 // restoredAt restores a snapshot to a folder of the file system.
-func restoredAt(t *testing.T, fs snapshot.FS, file, dir string) *VerifiedSnapshot {
+func restoredAt(t *testing.T, fs snapshot.FS, file, dir string) *journal.VerifiedSnapshot {
 	t.Helper()
-	v, err := RestoreSnapshot(SnapshotOptions{File: file, DataDir: dir, FS: fs, Now: time.Now(), TempDir: t.TempDir()})
+	v, err := journal.RestoreSnapshot(journal.SnapshotOptions{File: file, DataDir: dir, FS: fs, Now: time.Now(), TempDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +235,7 @@ func TestRestoredHoldsDeliveries(t *testing.T) {
 	come(5)
 	again.becomes("all delivered", 5*time.Second, func() bool { return len(again.deliveries(h.ID, "?status=delivered")) == 5 })
 	again.stop()
-	if _, err := verify(wal.Options{Dir: "new/journal", FS: fs, ReadOnly: true}, VerifyOptions{}); err != nil {
+	if _, err := journal.Verify(journal.VerifyOptions{DataDir: "new", FS: fs}); err != nil {
 		t.Error(err)
 	}
 }

@@ -21,7 +21,7 @@ func (e *Engine) acceptRestored() error {
 		if err := e.Config.goesOn(); err != nil {
 			return err
 		}
-		return write(e.Store, shared, ops...)
+		return e.Store.WriteRows(wal.Shared, ops...)
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.Config.DataDir, err)

@@ -1,19 +1,18 @@
 package engine
 
 import (
-	"context"
-	"errors"
-	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"pixd/actors/alerts"
+	"pixd/actors/ledger"
 	"pixd/actors/pix"
+	"pixd/wal"
 )
 
 // TestRoundsGoOn, TestRegistrarGoesOn and this file go through the loops of the background work.
@@ -27,7 +26,7 @@ import (
 //   - the audit has no loop: one that fails is an error to whoever asked for it, and the next
 //     one begins anew (TestFailedRead).
 //   - the watch of the disk beside a snapshot takes a disk that does not tell its space for one
-//     with room, and looks again after diskEvery (TestFreeUnknownBesideSnapshot, below).
+//     with room, and looks again after DiskEvery (TestFreeUnknownBesideSnapshot of cmd/snapshots).
 
 // failingRounds makes each round of some background work fail, at its first read.
 type failingRounds struct {
@@ -66,7 +65,7 @@ func TestRoundsGoOnAfterReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var rounds failingRounds
 		r := newReadRun(folder.CrashClone(vfs.CrashCloneCfg{}))
-		rounds.set("due.(*Machine).Tick", "webhook.(*Machine).Tick", "(*alertBook).drop")
+		rounds.set("due.(*Machine).Tick", "webhook.(*Machine).Tick", "(*Alerts).Drop")
 		r.config.readFault = rounds.read
 		e, err := Open(r.config)
 		if err != nil {
@@ -77,12 +76,8 @@ func TestRoundsGoOnAfterReads(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		ctx, end := context.WithCancel(t.Context())
-		defer end()
-		book := &e.Config.alerts.book
-		go book.keep(ctx, slog.New(slog.NewTextHandler(&r.log, nil)))
-		old := alertForm{Kind: "old", Message: "old"}.op(e.Clock.Now() - 2*pix.Millis(keptAlerts/time.Millisecond))
-		if err := write(e.Store, shared, old); err != nil {
+		old := e.Config.alerts.Row(0, ledger.Alert{Kind: "old", Message: "old"}, e.Clock.Now()-2*pix.Millis(alerts.Kept/time.Millisecond))
+		if err := e.Store.WriteRows(wal.Shared, old); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(fails)
@@ -103,44 +98,5 @@ func TestRoundsGoOnAfterReads(t *testing.T) {
 		if _, there, err := e.Store.Get(old.Key); there != testing.Short() || err != nil {
 			t.Errorf("the old alert is there: %v %v", there, err)
 		}
-	})
-}
-
-// unknownFree is a file system that does not say how much is free, and then that little is.
-type unknownFree struct {
-	fullBeside
-	tells atomic.Bool // it says so again
-}
-
-// GetDiskUsage implements vfs.FS.
-func (f *unknownFree) GetDiskUsage(path string) (vfs.DiskUsage, error) {
-	if !f.tells.Load() {
-		return vfs.DiskUsage{}, errors.New("for the test")
-	}
-	return f.fullBeside.GetDiskUsage(path)
-}
-
-// TestFreeUnknownBesideSnapshot checks that a snapshot is made on although the data folder's disk
-// does not say how much is free, and that it is given up when that disk is full the next time.
-func TestFreeUnknownBesideSnapshot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fs := &unknownFree{}
-		fs.FS, fs.full = vfs.NewMem(), new(atomic.Bool)
-		fs.full.Store(true)
-		s := &snapshots{e: &Engine{Config: Config{DataDir: "data", FS: fs, MinFreeDisk: 1 << 30}}}
-		ctx, giveUp := context.WithCancelCause(t.Context())
-		go s.watchDisk(ctx, giveUp)
-		time.Sleep(3 * diskEvery)
-		synctest.Wait()
-		if ctx.Err() != nil {
-			t.Errorf("given up: %v", context.Cause(ctx))
-		}
-		fs.tells.Store(true)
-		time.Sleep(2 * diskEvery)
-		synctest.Wait()
-		if why := context.Cause(ctx); why == nil || !strings.Contains(why.Error(), "too little disk is free beside a snapshot") {
-			t.Errorf("not given up: %v", why)
-		}
-		giveUp(nil)
 	})
 }

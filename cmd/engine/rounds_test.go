@@ -16,6 +16,7 @@ import (
 	"pixd/actors/registry"
 	"pixd/actors/scheme"
 	"pixd/actors/webhook"
+	"pixd/cmd/snapshots"
 	"pixd/wal"
 )
 
@@ -45,7 +46,7 @@ func TestRoundsGoOn(t *testing.T) {
 		status, _ := layout.AllDeliveries()
 		bad := func(k []byte) wal.Op { return wal.Op{Kind: wal.OpSet, Key: append(k, 1), Value: []byte("bad")} }
 		rows := []wal.Op{bad(pending), bad(status), {Kind: wal.OpSet, Key: claim, Value: []byte("bad")}}
-		if err := write(e.Store, local, rows...); err != nil {
+		if err := e.Store.WriteRows(wal.Local, rows...); err != nil {
 			t.Fatal(err)
 		}
 		now := e.refusals.Stamp
@@ -54,9 +55,9 @@ func TestRoundsGoOn(t *testing.T) {
 		e.refusals.Stamp = now
 		rounds := map[string]time.Duration{
 			"webhook: deliveries not watched": webhook.WatchEvery,
-			"webhook: sweep":                  sweepEvery,
+			"webhook: sweep":                  dropEvery,
 			"claims of past days not dropped": dropEvery,
-			"alert=" + alertSnapshot:          c.SnapshotEvery,
+			"alert=" + snapshots.AlertFailed:  c.SnapshotEvery,
 		}
 		time.Sleep(2*time.Hour + time.Minute)
 		for text, every := range rounds {
@@ -70,7 +71,7 @@ func TestRoundsGoOn(t *testing.T) {
 		noFolder.Clear()
 		rows[0].Kind, rows[1].Kind, rows[2].Value = wal.OpDelete, wal.OpDelete, make([]byte, 49)
 		rows[0].Value, rows[1].Value = nil, nil
-		if err := write(e.Store, local, rows...); err != nil {
+		if err := e.Store.WriteRows(wal.Local, rows...); err != nil {
 			t.Fatal(err)
 		}
 		before := map[string]int{}
@@ -86,7 +87,7 @@ func TestRoundsGoOn(t *testing.T) {
 		if _, there, err := e.Store.Get(claim); there || err != nil {
 			t.Errorf("the claim is there: %v %v", there, err)
 		}
-		if n := e.snapshots.made; n == 0 {
+		if n, _ := e.snapshots.Counts(); n == 0 {
 			t.Error("no snapshot was made")
 		}
 		key, err := e.Registry.MakeAPIKey(registry.APIKey{ClientID: "cli_1", Account: 1})
@@ -95,8 +96,8 @@ func TestRoundsGoOn(t *testing.T) {
 		}
 		for at := pix.Millis(1); at <= 2; at++ {
 			key.Used(at)
-			time.Sleep(keepUsesEvery + time.Second)
-			if v, _, err := e.Store.Get(wal.MetaKey(metaLastUsed + "cli_1")); err != nil || len(v) != 8 || v[7] != byte(at) {
+			time.Sleep(usesEvery + time.Second)
+			if v, _, err := e.Store.Get(wal.MetaKey("last-used/cli_1")); err != nil || len(v) != 8 || v[7] != byte(at) {
 				t.Errorf("last used at %d: %x %v", at, v, err)
 			}
 		}

@@ -17,6 +17,8 @@ import (
 	"pixd/actors/pix"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/sim"
+	"pixd/cmd/certificate"
+	"pixd/cmd/machine"
 	"pixd/httpapi"
 	"pixd/httpapi/control"
 	simapi "pixd/httpapi/sim"
@@ -27,7 +29,7 @@ import (
 type SimConfig struct {
 	DataDir      string
 	Listen       string
-	TLS          TLSFiles
+	TLS          certificate.Files
 	SettleDelay  time.Duration
 	Engine       string // base URL to which notices for an engine are sent
 	EngineCA     string // file with the certificates by which an https Engine is trusted; empty: the system's authorities
@@ -47,7 +49,7 @@ func (c *SimConfig) clocks() clock.Sources {
 	if c.Clocks != nil {
 		return *c.Clocks
 	}
-	return sources()
+	return machine.Clocks()
 }
 
 // SimDefaults returns the settings of a command line without flags.
@@ -79,7 +81,7 @@ func (c *SimConfig) Check() error {
 	if _, err := provider.NewSecret(c.SchemeSecret); err != nil {
 		return fmt.Errorf("PIXD_SCHEME_SECRET: %w", err)
 	}
-	return errors.Join(c.enginePeer().checkCA(), c.TLS.check(simTLS))
+	return errors.Join(c.enginePeer().checkCA(), c.TLS.Check(simTLS))
 }
 
 // simTLS begins the names of the flags for the simulator's certificate.
@@ -93,7 +95,7 @@ type ServedSim struct {
 	sim      *sim.Sim
 	notifier *provider.Notifier
 	server   *fasthttp.Server
-	cert     *certificate // the listener's certificate; nil: plain HTTP
+	cert     *certificate.Certificate // the listener's certificate; nil: plain HTTP
 	traffic  traffic
 	ready    atomic.Bool
 	failed   chan error
@@ -103,7 +105,7 @@ type ServedSim struct {
 // provider does, and operators'. As in Serve, certificates are read and the port is taken
 // before anything is written.
 func ServeSim(c SimConfig, b Build) (*ServedSim, error) {
-	cert, err := readCertificate(simTLS, c.TLS)
+	cert, err := certificate.Read(simTLS, c.TLS)
 	if err != nil {
 		return nil, err
 	}
@@ -119,10 +121,10 @@ func ServeSim(c SimConfig, b Build) (*ServedSim, error) {
 		return nil, errors.Join(stopped(c.Starting, err), s.close(), port.Close())
 	}
 	if cert != nil {
-		cert.tell(c.Log, "certificate")
+		cert.Tell(c.Log, "certificate")
 	}
 	l := httpapi.Limit(port, httpapi.ConnectionOptions{
-		TLS: cert.config(), Total: adminConnections, Refused: s.traffic.answered, Log: c.Log,
+		TLS: cert.Config(), Total: adminConnections, Refused: s.traffic.answered, Log: c.Log,
 	})
 	s.traffic.watch(s.server, l)
 	s.ready.Store(true)
@@ -148,7 +150,7 @@ func (s *ServedSim) open(b Build) error {
 		return fmt.Errorf("data folder: %w", err)
 	}
 	if s.sim, err = sim.Open(sim.Options{
-		Starting: c.Starting, Dir: c.DataDir, FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: engineTime.Now, Entropy: newEntropy().draw, OnFailure: c.OnFailure, Log: c.Log,
+		Starting: c.Starting, Dir: c.DataDir, FS: c.FS, OwnISPB: c.ISPB, SettleDelay: c.SettleDelay, Now: engineTime.Now, Entropy: machine.NewEntropy().Draw, OnFailure: c.OnFailure, Log: c.Log,
 	}); err != nil {
 		return err
 	}
@@ -178,7 +180,7 @@ func (s *ServedSim) whileReady(h fasthttp.RequestHandler) fasthttp.RequestHandle
 
 // Reload reads the certificate files again. If they cannot be used, the error is logged, and
 // the earlier certificate stays in use.
-func (s *ServedSim) Reload() { reload(s.config.Log, s.cert) }
+func (s *ServedSim) Reload() { certificate.Reload(s.config.Log, s.cert) }
 
 // Failed returns a channel that receives an error when the listener ends by itself.
 func (s *ServedSim) Failed() <-chan error { return s.failed }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"pixd/cmd/snapshots"
+
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -28,7 +30,7 @@ func (f fullBeside) GetDiskUsage(path string) (vfs.DiskUsage, error) {
 func (f fullBeside) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if strings.HasSuffix(name, ".snap.tmp") {
 		f.full.Store(true)
-		time.Sleep(2 * diskEvery)
+		time.Sleep(2 * snapshots.DiskEvery)
 	}
 	return f.FS.Create(name, c)
 }
@@ -47,7 +49,7 @@ func TestSnapshotGivenUp(t *testing.T) {
 	if _, last := w.snapshots.Runs(); last.Err != why || last.Path != "" {
 		t.Errorf("%+v", last)
 	}
-	w.hears(alertSnapshot)
+	w.hears(snapshots.AlertFailed)
 	if _, err := fs.Stat("data/checkpoint"); err == nil {
 		t.Error("the copy is left")
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"pixd/actors/restored"
+	"pixd/cmd/journal"
+	"pixd/cmd/snapshots"
 	"pixd/snapshot"
 	"pixd/wal"
 )
@@ -36,10 +38,10 @@ func TestVerifySnapshotFindsFlippedBytes(t *testing.T) {
 		b := bytes.Clone(whole)
 		b[at] ^= byte(1 + rng.IntN(255))
 		replace(t, fs, file, b)
-		if _, err := VerifySnapshot(SnapshotOptions{File: file, FS: fs, TempDir: "tmp"}); err == nil || !strings.Contains(err.Error(), file) {
+		if _, err := journal.VerifySnapshot(journal.SnapshotOptions{File: file, FS: fs, TempDir: "tmp"}); err == nil || !strings.Contains(err.Error(), file) {
 			t.Errorf("byte %d of %d: %v", at, len(whole), err)
 		}
-		if _, err := RestoreSnapshot(SnapshotOptions{File: file, FS: fs, DataDir: "new"}); err == nil {
+		if _, err := journal.RestoreSnapshot(journal.SnapshotOptions{File: file, FS: fs, DataDir: "new"}); err == nil {
 			t.Errorf("byte %d of %d: restored", at, len(whole))
 		}
 	}
@@ -49,7 +51,7 @@ func TestVerifySnapshotFindsFlippedBytes(t *testing.T) {
 		}
 	}
 	replace(t, fs, file, whole)
-	if _, err := VerifySnapshot(SnapshotOptions{File: file, FS: fs, TempDir: t.TempDir()}); err != nil {
+	if _, err := journal.VerifySnapshot(journal.SnapshotOptions{File: file, FS: fs, TempDir: t.TempDir()}); err != nil {
 		t.Error(err)
 	}
 }
@@ -75,7 +77,7 @@ func TestVerifySnapshotFindsLies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = VerifySnapshot(SnapshotOptions{File: made, FS: fs, TempDir: t.TempDir()})
+		_, err = journal.VerifySnapshot(journal.SnapshotOptions{File: made, FS: fs, TempDir: t.TempDir()})
 		return err
 	}
 	for want, change := range map[string]func(*snapshot.Manifest){
@@ -104,7 +106,7 @@ func TestVerifySnapshotFindsLies(t *testing.T) {
 	if err := store.Scan(lo, []byte{'t'}, func(k, _ []byte) (bool, error) { row = slices.Clone(k); return false, nil }); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(write(store, local, wal.Op{Kind: wal.OpDelete, Key: row}), store.Close()); err != nil {
+	if err := errors.Join(store.WriteRows(wal.Local, wal.Op{Kind: wal.OpDelete, Key: row}), store.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if err := verdict(func(*snapshot.Manifest) {}); err == nil || !strings.Contains(err.Error(), "missing") {
@@ -136,10 +138,10 @@ func TestSnapshotOnFullDisk(t *testing.T) {
 	full.Store(false)
 	w.paidOut(`{"amount":500,"pix_key":"settle-now@pix.test"}`)
 	names, err := fs.List("data/snapshots")
-	if _, left := fs.Stat("data/" + checkpointFolder); err != nil || len(names) != 1 || left == nil {
+	if _, left := fs.Stat("data/checkpoint"); err != nil || len(names) != 1 || left == nil {
 		t.Errorf("left %q, %v", names, err)
 	}
-	if _, got := w.operate("GET", "/admin/alerts", ""); !strings.Contains(got, alertSnapshot) {
+	if _, got := w.operate("GET", "/admin/alerts", ""); !strings.Contains(got, snapshots.AlertFailed) {
 		t.Errorf("alerts %s", got)
 	}
 	w.snap()
@@ -162,8 +164,8 @@ func TestSnapshotKeepsWhatCannotBeRemoved(t *testing.T) {
 	if last := w.finished(); last.Status != "finished" || last.Path != path {
 		t.Errorf("%+v", last)
 	}
-	if s := &w.snapshots; s.made != 2 || s.unmade != 0 {
-		t.Errorf("%d made, %d not", s.made, s.unmade)
+	if made, unmade := w.snapshots.Counts(); made != 2 || unmade != 0 {
+		t.Errorf("%d made, %d not", made, unmade)
 	}
 	want := path + " was made, but old snapshots or the journal's copy could not be removed: "
 	if _, got := w.operate("GET", "/admin/alerts", ""); !strings.Contains(got, want) {
@@ -218,13 +220,13 @@ func snapshotPowerCut(seed uint64) error {
 	if _, err := e.snapshots.Start(); err != nil {
 		return err
 	}
-	e.snapshots.work.Wait()
+	e.snapshots.Close()
 	during := <-cuts // at the latest a write of the load
 	stop.Store(true)
 	load.Wait()
 	_, last := e.snapshots.Runs()
 	w.at.Store(w.count.Load() + 1 + int64(rng.IntN(30)))
-	_, err = RestoreSnapshot(SnapshotOptions{File: last.Path, FS: errorfs.Wrap(disk, w), DataDir: "new"})
+	_, err = journal.RestoreSnapshot(journal.SnapshotOptions{File: last.Path, FS: errorfs.Wrap(disk, w), DataDir: "new"})
 	if err = errors.Join(err, e.Close()); err != nil {
 		return err
 	}
@@ -256,7 +258,7 @@ func goesOn(kept *vfs.MemFS, held []answered) error {
 	if _, err := e.snapshots.Start(); err != nil {
 		return err
 	}
-	e.snapshots.work.Wait()
+	e.snapshots.Close()
 	_, last := e.snapshots.Runs()
 	if err := e.Close(); err != nil || last.Err != "" {
 		return errors.Join(err, errors.New(last.Err))
@@ -269,7 +271,7 @@ func goesOn(kept *vfs.MemFS, held []answered) error {
 		if l.Err != nil {
 			return l.Err
 		}
-		if _, err := VerifySnapshot(SnapshotOptions{File: l.Path, FS: kept}); err != nil {
+		if _, err := journal.VerifySnapshot(journal.SnapshotOptions{File: l.Path, FS: kept}); err != nil {
 			return err
 		}
 	}
@@ -297,7 +299,7 @@ func TestRestoreOnFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	small := smallDisk{fs, uint64(s.Manifest.Size()) - 1}
-	_, err = RestoreSnapshot(SnapshotOptions{File: file, FS: small, DataDir: "new"})
+	_, err = journal.RestoreSnapshot(journal.SnapshotOptions{File: file, FS: small, DataDir: "new"})
 	if err == nil || !strings.Contains(err.Error(), file+" needs ") || !strings.Contains(err.Error(), "new") {
 		t.Errorf("one byte too few: %v", err)
 	}
@@ -317,7 +319,7 @@ func TestRestoreOnFullDisk(t *testing.T) {
 			return nil
 		}))
 		// Each time another folder: Pebble leaves a lock in memory where it fails to open.
-		_, err := RestoreSnapshot(SnapshotOptions{File: file, FS: full, DataDir: fmt.Sprint("new", at), TempDir: t.TempDir()})
+		_, err := journal.RestoreSnapshot(journal.SnapshotOptions{File: file, FS: full, DataDir: fmt.Sprint("new", at), TempDir: t.TempDir()})
 		after, _ := fs.List("")
 		switch {
 		case n < at:

@@ -10,6 +10,8 @@ import (
 
 	"pixd/actors/clock"
 	"pixd/actors/pix"
+	"pixd/cmd/machine"
+	"pixd/cmd/snapshots"
 )
 
 // TestSnapshotAhead makes a snapshot while the clock is a year ahead, and others after it was set
@@ -20,7 +22,7 @@ func TestSnapshotAhead(t *testing.T) {
 	var said bytes.Buffer
 	at := func(years int) func(*Config) {
 		return func(c *Config) {
-			real := sources()
+			real := machine.Clocks()
 			ahead := clock.Sources{Wall: func() pix.Millis { return real.Wall() + pix.Millis(years)*365*24*3600*1000 }, Elapsed: real.Elapsed}
 			c.Clocks, c.SnapshotKeep, c.Log = &ahead, 2, slog.New(slog.NewTextHandler(&said, nil))
 		}
@@ -28,7 +30,7 @@ func TestSnapshotAhead(t *testing.T) {
 	w := newHarness(t, fs, at(1))
 	first := w.snap()
 	w.stop()
-	if strings.Contains(said.String(), inFuture) {
+	if strings.Contains(said.String(), snapshots.InFuture) {
 		t.Errorf("while the clock is ahead: %s", said.String())
 	}
 	w = serveHarness(t, fs, at(0))
@@ -44,7 +46,7 @@ func TestSnapshotAhead(t *testing.T) {
 		}
 	}
 	w.stop()
-	if n := strings.Count(said.String(), inFuture); n != 1 {
+	if n := strings.Count(said.String(), snapshots.InFuture); n != 1 {
 		t.Errorf("said %d times:\n%s", n, said.String())
 	}
 }

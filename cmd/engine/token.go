@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"pixd/cmd/machine"
 )
 
 // TokenFile is the name of the file in a data folder with the operators' token.
@@ -41,7 +43,7 @@ func adminToken(c *Config) (string, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("operator token: %w", err)
 	}
-	token := base64.RawURLEncoding.EncodeToString(secret(32))
+	token := base64.RawURLEncoding.EncodeToString(machine.Secret(32))
 	if err := writePrivate(path, token+"\n"); err != nil {
 		return "", fmt.Errorf("operator token: %w", err)
 	}

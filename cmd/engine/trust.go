@@ -2,25 +2,12 @@ package engine
 
 import (
 	"crypto/tls"
-	"crypto/x509"
+	"errors"
 	"fmt"
-	"os"
 	"strings"
-)
 
-// Trusting returns a client's TLS configuration that trusts only the certificates in a PEM
-// file. flag is the flag that names the file, for error messages.
-func Trusting(flag, file string) (*tls.Config, error) {
-	pem, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("--%s: %w", flag, err)
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("--%s: %s holds no certificate in PEM", flag, file)
-	}
-	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
-}
+	"pixd/cmd/certificate"
+)
 
 // peer is the process at the other end of the scheme protocol, as flags name it: --scheme for
 // an engine, --engine for a simulator.
@@ -41,9 +28,23 @@ func (p peer) trust() (*tls.Config, error) {
 	if p.ca == "" {
 		return nil, nil
 	}
-	return Trusting(p.flag+"-ca", p.ca)
+	return certificate.Trusting(p.flag+"-ca", p.ca)
 }
 
 func (c *Config) schemePeer() peer { return peer{"scheme", c.Scheme, c.SchemeCA} }
 
 func (c *SimConfig) enginePeer() peer { return peer{"engine", c.Engine, c.EngineCA} }
+
+// readCertificates reads the certificates of the merchant API, of the operator API and of the
+// listener for a provider's notices.
+func readCertificates(c *Config) (all [3]*certificate.Certificate, err error) {
+	var errs [3]error
+	all[0], errs[0] = certificate.Read("tls", c.TLS)
+	all[1], errs[1] = certificate.Read("admin-tls", c.AdminTLS)
+	all[2], errs[2] = certificate.Read("scheme-tls", c.SchemeTLS)
+	return all, errors.Join(errs[:]...)
+}
+
+// Reload reads the certificate files again. If files cannot be used, the error is logged, and
+// the earlier certificate stays in use.
+func (s *Served) Reload() { certificate.Reload(s.Config.Log, s.certs[:]...) }

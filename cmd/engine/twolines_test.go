@@ -8,6 +8,7 @@ import (
 	"pixd/actors/clock"
 	"pixd/actors/pix"
 	"pixd/actors/restored"
+	"pixd/cmd/machine"
 	"pixd/snapshot"
 )
 
@@ -62,7 +63,7 @@ func TestGapEndsWithTheJournal(t *testing.T) {
 	fs, file := snapshotOf(t)
 	v := restoredAt(t, fs, file, "new")
 	w := serveHarness(t, fs, from("new"), func(c *Config) {
-		real := sources()
+		real := machine.Clocks()
 		c.Clocks = &clock.Sources{Wall: func() pix.Millis { return real.Wall() - 3_600_000 }, Elapsed: real.Elapsed}
 	})
 	if _, end, err := restored.Gap(w.Store); err != nil || int64(end) < v.Found.Time {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"pixd/cmd/journal"
 	"pixd/snapshot"
 )
 
@@ -29,7 +30,7 @@ func TestVerifySnapshotAlone(t *testing.T) {
 		}
 	}
 	looked := false
-	_, err := VerifySnapshot(SnapshotOptions{File: file, TempDir: temp, Progress: func(Progress) {
+	_, err := journal.VerifySnapshot(journal.SnapshotOptions{File: file, TempDir: temp, Progress: func(journal.Progress) {
 		found, _ := filepath.Glob(filepath.Join(temp, "pixd-verify-*"))
 		for _, name := range found {
 			if info, err := os.Stat(name); err == nil {
@@ -80,7 +81,7 @@ func TestVerifySnapshotStopped(t *testing.T) {
 		temp, stage := t.TempDir(), ""
 		ctx := &endsAfter{Context: t.Context()}
 		ctx.looks.Store(looks)
-		_, err := VerifySnapshot(SnapshotOptions{File: file, TempDir: temp, Context: ctx, Progress: func(p Progress) { stage = p.Stage }})
+		_, err := journal.VerifySnapshot(journal.SnapshotOptions{File: file, TempDir: temp, Context: ctx, Progress: func(p journal.Progress) { stage = p.Stage }})
 		if names, _ := os.ReadDir(temp); len(names) != 0 {
 			t.Errorf("stopped after %d looks (%s), left: %v", looks, stage, names)
 		}

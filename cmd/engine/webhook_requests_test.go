@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -229,7 +230,12 @@ func TestVerifyDeliveries(t *testing.T) {
 		"the delivery is delivered":         {Kind: wal.OpSet, Key: layout.DeliveryKey(of, layout.DeliveryDelivered, 5), Value: (&layout.DeliveryStatus{Record: 5}).Encode()},
 		"the delivery is dead":              {Kind: wal.OpSet, Key: layout.DeliveryKey(of, layout.DeliveryDead, 3), Value: (&layout.DeliveryStatus{Record: 4}).Encode()},
 	} {
-		if err := verifyAfter(t, kept, op); err == nil || !strings.Contains(err.Error(), want) {
+		changed := kept.CrashClone(vfs.CrashCloneCfg{})
+		s := openJournal(t, changed)
+		if err := errors.Join(s.WriteRows(wal.Local, op), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if err := verifyOn(changed); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}

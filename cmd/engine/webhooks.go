@@ -1,15 +1,14 @@
 package engine
 
 import (
-	"context"
 	"errors"
-	"time"
 
 	"pixd/actors/history"
 	"pixd/actors/layout"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/webhook"
+	"pixd/cmd/machine"
 	"pixd/httpapi"
 	"pixd/wal"
 )
@@ -56,12 +55,12 @@ func (e *Engine) newWebhooks() error {
 	e.webhooks = webhook.NewDispatcher(webhook.Options{
 		Rows: webhookRows{e.Store}, Journal: e.Store, Record: read.Record,
 		Render: func(v ledger.Event) []byte { return httpapi.Event(v, banks) },
-		Busy:   e.load.busy.Load,
+		Busy:   e.load.Busy,
 		Post:   post, End: e.endSubscription, Alerts: c.alerts, Schedule: c.WebhookRetries,
-		Now: e.Clock.Read, Entropy: e.entropy.draw, Log: c.Log,
+		Now: e.Clock.Read, Entropy: e.entropy.Draw, Log: c.Log,
 	})
-	e.load.keys = func() uint64 { keys, _ := e.Store.Written(); return keys }
-	e.load.delivered, e.load.cpu = e.webhooks.Written, CPUTime
+	e.load.Keys = func() uint64 { keys, _ := e.Store.Written(); return keys }
+	e.load.Delivered, e.load.CPU = e.webhooks.Written, machine.CPUTime
 	return nil
 }
 
@@ -72,38 +71,4 @@ func (e *Engine) endSubscription(id pix.AccountID, c ledger.EndSubscription) err
 		err = errors.New(a.Refusal.Message)
 	}
 	return err
-}
-
-// watchWebhooks ends webhook deliveries whose time is over, and raises alerts about delayed ones.
-// The first look comes after a while, so that after a long stop deliveries are attempted first.
-func (e *Engine) watchWebhooks(ctx context.Context) {
-	ticker := time.NewTicker(webhook.WatchEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			e.webhooks.Watch()
-		}
-	}
-}
-
-// sweepEvery is the time between two searches for webhook deliveries that are long over.
-const sweepEvery = time.Hour
-
-// sweepWebhooks deletes the status of webhook deliveries that are long over.
-func (e *Engine) sweepWebhooks(ctx context.Context) {
-	ticker := time.NewTicker(sweepEvery)
-	defer ticker.Stop()
-	for {
-		if err := e.webhooks.Sweep(); err != nil && ctx.Err() == nil {
-			e.Config.Log.Error("webhook: sweep", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
 }

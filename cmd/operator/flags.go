@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pixd/cmd/certificate"
 	"pixd/cmd/engine"
 )
 
@@ -98,7 +99,7 @@ func usable(token, source string) error {
 
 // trusting returns a client that trusts only the certificates in a file.
 func trusting(flag, file string) (*http.Client, error) {
-	trust, err := engine.Trusting(flag, file)
+	trust, err := certificate.Trusting(flag, file)
 	if err != nil {
 		return nil, err
 	}

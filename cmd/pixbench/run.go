@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pixd/bench"
+	"pixd/cmd/certificate"
 	"pixd/cmd/engine"
 	"pixd/cmd/operator"
 	"pixd/cmd/terminal"
@@ -117,7 +118,7 @@ func (f *runFlags) clients(c *cobra.Command) (err error) {
 		return nil
 	}
 	if f.targetCA != "" {
-		if f.TargetTrust, err = engine.Trusting("target-ca", f.targetCA); err != nil {
+		if f.TargetTrust, err = certificate.Trusting("target-ca", f.targetCA); err != nil {
 			return err
 		}
 	}

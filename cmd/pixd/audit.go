@@ -15,7 +15,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"pixd/cmd/engine"
+	"pixd/actors/audit"
+	"pixd/cmd/journal"
 	"pixd/cmd/operator"
 	"pixd/cmd/terminal"
 )
@@ -67,7 +68,7 @@ func (f *auditFlags) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	var report engine.AuditReport
+	var report audit.Report
 	if err := json.Unmarshal(raw, &report); err != nil || report.Balance == nil || report.Pending == nil || report.MEDHeld == nil {
 		return errors.Join(fmt.Errorf("%s answers no audit", f.URL), err)
 	}
@@ -84,9 +85,7 @@ func (f *auditFlags) run(c *cobra.Command) error {
 
 // files audits the files of an engine that does not run.
 func (f *auditFlags) files(ctx context.Context) (json.RawMessage, error) {
-	c := engine.Defaults()
-	c.DataDir, c.SimDir = f.dataDir, f.simDir
-	found, err := engine.Audit(ctx, c)
+	found, err := journal.Audit(ctx, journal.AuditOptions{DataDir: f.dataDir, SimDir: f.simDir})
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +130,7 @@ func given(c *cobra.Command, name string) bool {
 }
 
 // audited shows a report as text: the accounts, the differences, and the sums.
-func audited(r *engine.AuditReport) string {
+func audited(r *audit.Report) string {
 	var b strings.Builder
 	t := terminal.NewTable()
 	t.AppendHeader(table.Row{"account", "balance", "pending", "in flight", "med held", "sent", "received", "returned by", "returned to", "differences"})
@@ -165,7 +164,7 @@ func audited(r *engine.AuditReport) string {
 	return b.String()
 }
 
-func differences(all []engine.AuditDifference) string {
+func differences(all []audit.ReportedDifference) string {
 	t := terminal.NewTable()
 	t.AppendHeader(table.Row{"account", "differs in", "transaction", "how"})
 	for _, d := range all {

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"pixd/cmd/engine"
+	"pixd/actors/audit"
 )
 
 // TestAuditCommand checks an audit of a running engine and one of the files of an ended
@@ -45,7 +45,7 @@ open cases     0
 `
 	want := strings.ReplaceAll(table, "ID", s.ID)
 	same(t, cutAt(p.reported("audit"), "scheme's book"), want)
-	var r engine.AuditReport
+	var r audit.Report
 	if p.read(&r, "audit"); len(r.Rows) != 1 || r.Rows[0].Pending != 700 || r.Differences == nil || len(r.Differences) > 0 {
 		t.Errorf("%+v", r)
 	}

@@ -11,12 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"pixd/cmd/engine"
+	"pixd/cmd/journal"
 	"pixd/cmd/terminal"
 	"pixd/httpapi/admin"
 )
 
 func dumpCommand() *cobra.Command {
-	o := engine.DumpOptions{DataDir: engine.Defaults().DataDir}
+	o := journal.DumpOptions{DataDir: engine.Defaults().DataDir}
 	var from, to string
 	c := &cobra.Command{
 		Use:   "dump",
@@ -56,7 +57,7 @@ func dumpCommand() *cobra.Command {
 }
 
 // printDump prints a dump. Progress is shown only where it does not run into the lines.
-func printDump(c *cobra.Command, o engine.DumpOptions) error {
+func printDump(c *cobra.Command, o journal.DumpOptions) error {
 	signal.Ignore(syscall.SIGPIPE) // so that the journal is closed although nobody reads on
 	if terminal.Is(os.Stderr) && !terminal.Is(os.Stdout) {
 		p := terminal.NewProgress(c.ErrOrStderr(), true)
@@ -64,7 +65,7 @@ func printDump(c *cobra.Command, o engine.DumpOptions) error {
 		o.Progress = shown(p)
 	}
 	out := &output{Writer: c.OutOrStdout()}
-	err := engine.Dump(o, out)
+	err := journal.Dump(o, out)
 	if errors.Is(out.err, syscall.EPIPE) {
 		return nil // the reader has seen enough
 	}

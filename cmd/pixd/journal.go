@@ -9,6 +9,7 @@ import (
 
 	"pixd/actors/pix"
 	"pixd/cmd/engine"
+	"pixd/cmd/journal"
 	"pixd/cmd/terminal"
 )
 
@@ -25,7 +26,7 @@ func journalCommand() *cobra.Command {
 }
 
 func verifyCommand() *cobra.Command {
-	o := engine.VerifyOptions{DataDir: engine.Defaults().DataDir, Log: slog.New(slog.DiscardHandler)}
+	o := journal.VerifyOptions{DataDir: engine.Defaults().DataDir, Log: slog.New(slog.DiscardHandler)}
 	c := &cobra.Command{
 		Use:   "verify",
 		Short: "Check every record, and derive every balance and row again",
@@ -41,7 +42,7 @@ func verifyCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			p := terminal.NewProgress(c.ErrOrStderr(), terminal.Is(os.Stderr))
 			o.Progress = shown(p)
-			v, err := engine.Verify(o)
+			v, err := journal.Verify(o)
 			p.End()
 			return tellVerified(c, &v, err)
 		},
@@ -52,7 +53,7 @@ func verifyCommand() *cobra.Command {
 	return c
 }
 
-func tellVerified(c *cobra.Command, v *engine.Verified, err error) error {
+func tellVerified(c *cobra.Command, v *journal.Verified, err error) error {
 	out := c.OutOrStdout()
 	if err != nil {
 		if v.Batches > 0 {

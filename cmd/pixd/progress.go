@@ -6,18 +6,18 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"pixd/cmd/engine"
+	"pixd/cmd/journal"
 	"pixd/cmd/terminal"
 )
 
 // shown returns what shows the progress of a long command on p.
-func shown(p *terminal.Progress) func(engine.Progress) {
-	return func(at engine.Progress) {
+func shown(p *terminal.Progress) func(journal.Progress) {
+	return func(at journal.Progress) {
 		p.Now(func(took time.Duration) string { return progressLine(at, took) })
 	}
 }
 
-func progressLine(at engine.Progress, took time.Duration) string {
+func progressLine(at journal.Progress, took time.Duration) string {
 	line := fmt.Sprintf("%s: %d records", at.Stage, at.Records)
 	switch {
 	case at.OfBytes > 0:

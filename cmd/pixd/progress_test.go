@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"pixd/cmd/engine"
+	"pixd/cmd/journal"
 )
 
 // TestProgressLine checks what the stages of a verification show.
 func TestProgressLine(t *testing.T) {
-	for want, at := range map[string]engine.Progress{
+	for want, at := range map[string]journal.Progress{
 		"records: 1200 records in 30 of 60 batches (50 %), 20s": {Stage: "records", Records: 1200, Batches: 30, Of: 60},
 		"rows: 9 records, 4 rows, 20s":                          {Stage: "rows", Records: 9, Rows: 4},
 		"unpacking: 1.0 KiB of 2.0 KiB (50 %), 20s":             {Stage: "unpacking", Bytes: 1024, OfBytes: 2048},

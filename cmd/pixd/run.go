@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pixd/cmd/engine"
+	"pixd/cmd/overload"
 )
 
 // run serves until a signal ends the process or a listener fails.
@@ -21,7 +22,7 @@ func (f *serveFlags) run(c *cobra.Command) error {
 	log.SetFlags(0)
 	log.SetOutput(slog.NewLogLogger(f.Log.Handler(), slog.LevelDebug).Writer())
 	v, commit := build()
-	go engine.Tune(c.Context())
+	go overload.Tune(c.Context())
 	ctx, over := signals.during(c.Context())
 	defer over()
 	f.Starting = ctx

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pixd/cmd/certificate"
 	"pixd/cmd/engine"
 )
 
@@ -126,7 +127,7 @@ func (f *serveFlags) understand() (err error) {
 	if f.demo && f.Scheme != engine.Defaults().Scheme {
 		return fmt.Errorf("--demo pays in the simulator in this process: leave out --scheme")
 	}
-	if f.demo && (f.TLS != engine.TLSFiles{} || f.AdminTLS != engine.TLSFiles{}) {
+	if f.demo && (f.TLS != certificate.Files{} || f.AdminTLS != certificate.Files{}) {
 		return fmt.Errorf("--demo prints requests in plain HTTP: leave out --tls-cert, --tls-key, --admin-tls-cert and --admin-tls-key")
 	}
 	return f.Config.Check()

@@ -16,8 +16,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"pixd/cmd/engine"
 	"pixd/cmd/operator"
+	"pixd/cmd/snapshots"
 	"pixd/cmd/terminal"
 )
 
@@ -45,7 +45,7 @@ func snapshotPack() *cobra.Command {
 		Short:  "Pack a copy of a journal, as a running engine asks on standard input",
 		Hidden: true,
 		Args:   cobra.NoArgs,
-		RunE:   func(*cobra.Command, []string) error { return engine.PlayPacker(os.Stdin, os.Stdout) },
+		RunE:   func(*cobra.Command, []string) error { return snapshots.PlayPacker(os.Stdin, os.Stdout) },
 	}
 }
 
@@ -166,7 +166,7 @@ func snapshotList() *cobra.Command {
 		if c.Flags().Changed("snapshot-dir") {
 			return f.listFolder(c, dir)
 		}
-		return showList(c, f, &p, "/admin/snapshots", "pixd snapshot list", snapshots)
+		return showList(c, f, &p, "/admin/snapshots", "pixd snapshot list", snapshotTable)
 	}
 	return c
 }
@@ -176,7 +176,7 @@ func (f *adminFlags) listFolder(c *cobra.Command, dir string) error {
 	if _, err := os.ReadDir(dir); err != nil {
 		return fmt.Errorf("--snapshot-dir: %w", err)
 	}
-	all, err := engine.ListSnapshots(nil, dir, time.Now())
+	all, err := snapshots.List(nil, dir, time.Now())
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (f *adminFlags) listFolder(c *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(c.OutOrStdout(), snapshots(rows))
+	_, err = io.WriteString(c.OutOrStdout(), snapshotTable(rows))
 	return err
 }
 
@@ -211,7 +211,7 @@ type snapshotFile struct {
 	Warning   *string // about one that can be used
 }
 
-func snapshots(all []snapshotFile) string {
+func snapshotTable(all []snapshotFile) string {
 	t := terminal.NewTable()
 	t.AppendHeader(table.Row{"file", "time", "position", "accounts", "balance", "size", "error"})
 	terminal.RightAligned(t, "position", "accounts", "balance", "size")

@@ -15,12 +15,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"pixd/cmd/engine"
+	"pixd/cmd/journal"
 	"pixd/cmd/terminal"
 	"pixd/snapshot"
 )
 
 func snapshotVerify() *cobra.Command {
-	var o engine.SnapshotOptions
+	var o journal.SnapshotOptions
 	c := &cobra.Command{
 		Use:   "verify FILE",
 		Short: "Check a snapshot, and derive every balance in it again",
@@ -32,7 +33,7 @@ func snapshotVerify() *cobra.Command {
 		Args:    exactly(1, "the snapshot's file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.File = args[0]
-			v, err := withProgress(c, &o, engine.VerifySnapshot)
+			v, err := withProgress(c, &o, journal.VerifySnapshot)
 			if err != nil {
 				return err
 			}
@@ -45,7 +46,7 @@ func snapshotVerify() *cobra.Command {
 }
 
 func snapshotRestore() *cobra.Command {
-	var o engine.SnapshotOptions
+	var o journal.SnapshotOptions
 	c := &cobra.Command{
 		Use:   "restore FILE --data-dir DIR",
 		Short: "Make a data folder of a snapshot",
@@ -59,7 +60,7 @@ func snapshotRestore() *cobra.Command {
 		Args:    exactly(1, "the snapshot's file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.File, o.Now = args[0], time.Now()
-			v, err := withProgress(c, &o, engine.RestoreSnapshot)
+			v, err := withProgress(c, &o, journal.RestoreSnapshot)
 			if err != nil {
 				return err
 			}
@@ -73,7 +74,7 @@ func snapshotRestore() *cobra.Command {
 	return c
 }
 
-func withProgress(c *cobra.Command, o *engine.SnapshotOptions, do func(engine.SnapshotOptions) (*engine.VerifiedSnapshot, error)) (*engine.VerifiedSnapshot, error) {
+func withProgress(c *cobra.Command, o *journal.SnapshotOptions, do func(journal.SnapshotOptions) (*journal.VerifiedSnapshot, error)) (*journal.VerifiedSnapshot, error) {
 	if _, err := os.Stat(o.TempDir); err != nil {
 		return nil, fmt.Errorf("--temp-dir: %w", err)
 	}
@@ -92,7 +93,7 @@ func withProgress(c *cobra.Command, o *engine.SnapshotOptions, do func(engine.Sn
 }
 
 // totals shows what a snapshot says of itself beside what its records come to.
-func totals(v *engine.VerifiedSnapshot) string {
+func totals(v *journal.VerifiedSnapshot) string {
 	m, found := v.Manifest, &v.Found
 	t := terminal.NewTable()
 	t.AppendHeader(table.Row{"", "snapshot", "records in it"})

@@ -10,13 +10,6 @@ import (
 	"pixd/httpapi/control"
 )
 
-// Alert is a message about something that an operator should look at. Account and Transaction
-// are empty if the alert concerns none.
-type Alert struct {
-	ID, Kind, Account, Transaction, Message string
-	At                                      pix.Millis
-}
-
 type alertView struct {
 	ID            string  `json:"id"`
 	Kind          string  `json:"kind"`
@@ -48,12 +41,12 @@ func (s *service) listAlerts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if after != "" && !alertCursor.MatchString(after) {
 		return 0, nil, control.Bad("cursor must be a next_cursor of this list")
 	}
-	alerts, next, err := s.Alerts(since, after, limit)
+	all, next, err := s.Alerts(since, after, limit)
 	if err != nil {
 		return 0, nil, err
 	}
-	l := control.List{Data: make([]any, len(alerts))}
-	for i, a := range alerts {
+	l := control.List{Data: make([]any, len(all))}
+	for i, a := range all {
 		l.Data[i] = alertView{a.ID, a.Kind, orNull(a.Account), orNull(a.Transaction), a.Message, a.At.String()}
 	}
 	l.Next = orNull(next)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"pixd/actors/alerts"
 	"pixd/actors/pix"
 )
 
@@ -12,9 +13,9 @@ func TestAlerts(t *testing.T) {
 	f := newFixture(t)
 	var asked string
 	var fails error
-	f.options.Alerts = func(since pix.Millis, after string, limit int) ([]Alert, string, error) {
+	f.options.Alerts = func(since pix.Millis, after string, limit int) ([]alerts.Alert, string, error) {
 		asked = fmt.Sprint(int64(since), " ", after, " ", limit)
-		return []Alert{
+		return []alerts.Alert{
 			{ID: "alr_a", Kind: "low_disk", Message: `little "disk"`, At: 1_790_000_000_000},
 			{ID: "alr_b", Kind: "quarantine", Account: "acc_7", Transaction: "PIXOUT7", Message: "x", At: 1_790_000_000_001},
 		}, "1790000000001/alr_b", fails

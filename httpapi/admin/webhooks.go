@@ -13,8 +13,8 @@ import (
 	"pixd/httpapi/control"
 )
 
-// Webhooks puts deliveries of webhooks back in line. Errors: ledger.ErrNoDelivery,
-// ledger.ErrSubscriptionEnded.
+// Webhooks puts deliveries of webhooks back in line. Errors: layout.ErrNoDelivery,
+// layout.ErrSubscriptionEnded.
 type Webhooks interface {
 	Retry(t layout.Target, e ledger.Event) error
 	RetryAll(t layout.Target) (n int, err error)

@@ -14,7 +14,7 @@ import (
 // Payment is a customer's payment to one of the engine's keys.
 type Payment struct {
 	Key           string     // as the directory spells it
-	Amount        pix.Amount // base units, 1 to ledger.MaxAmount
+	Amount        pix.Amount // base units, 1 to pix.MaxAmount
 	TxID          string
 	Description   string
 	EndToEnd      string     // empty: Pay makes an id

@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"pixd/actors/account"
+	"pixd/actors/pix"
+	"pixd/actors/webhook"
+	"pixd/cmd/snapshots"
+	"pixd/wal"
+)
+
+// start begins the background work.
+func (e *Engine) start() (err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	e.ending, e.cancel = ctx, cancel
+	e.feed = &account.Feed{
+		Rows: e.Store, Key: e.Registry.KeyOwner, Moved: e.Registry.Moved, Recent: e.Accounts.Recent(), Notice: e.Accounts.Notice,
+		Refused: e.refusals.Has, Refuse: e.refusals.Refuse,
+	}
+	if e.Sim != nil {
+		if err := e.Sim.Start(e.feed.Take); err != nil {
+			return err
+		}
+	}
+	if e.snapshots, err = snapshots.NewMaker(e.snapshotOptions()); err != nil {
+		return err
+	}
+	for _, run := range []func(context.Context){
+		e.snapshots.Run, e.load.Run, e.webhooks.Run, e.registrar.Run, e.fill,
+		func(ctx context.Context) { e.scanner.Run(ctx, e.Accounts) },
+	} {
+		e.work.Go(func() { run(ctx) })
+	}
+	e.work.Go(e.keepClock)
+	e.runLoops()
+	return nil
+}
+
+// The times between two rounds of work that comes back.
+const (
+	trimEvery      = 2 * time.Second  // accounts give up what they need no more
+	passivateEvery = 10 * time.Second // idle accounts are passivated
+	dropEvery      = time.Hour        // what is too old to be kept is dropped
+	usesEvery      = time.Minute      // times of use of API keys are written; a killed process loses those of so long
+)
+
+// runLoops begins the work that comes back at intervals.
+func (e *Engine) runLoops() {
+	always := func(fn func()) func() error { return func() error { fn(); return nil } }
+	e.every(trimEvery, "", always(e.Accounts.Trim))
+	e.every(passivateEvery, "", func() error { e.Accounts.Passivate(); return nil })
+	e.every(webhook.WatchEvery, "", always(e.webhooks.Watch)) // not at once, so that after a long stop deliveries are attempted first
+	e.every(dropEvery, "claims of past days not dropped", e.dropClaims)
+	e.every(dropEvery, "old refusals of payments not dropped", func() error { return e.refusals.Drop(e.Clock.Read(), e.drop) })
+	e.every(dropEvery, "old alerts not dropped", e.Config.alerts.DropOld)
+	e.every(usesEvery, "last uses of keys not written", func() error { return e.Registry.WriteUses(e.Store) })
+	e.work.Go(func() {
+		const what = "webhook: sweep"
+		e.logError(what, e.webhooks.Sweep())
+		e.repeat(dropEvery, what, e.webhooks.Sweep)
+	})
+}
+
+// every begins work that is done at intervals. what is logged with an error of fn.
+func (e *Engine) every(interval time.Duration, what string, fn func() error) {
+	e.work.Go(func() { e.repeat(interval, what, fn) })
+}
+
+// repeat calls fn at intervals until the engine's end begins.
+func (e *Engine) repeat(interval time.Duration, what string, fn func() error) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-e.ending.Done():
+			return
+		case <-ticker.C:
+			e.logError(what, fn())
+		}
+	}
+}
+
+// logError logs an error, unless the engine's end is the reason.
+func (e *Engine) logError(what string, err error) {
+	if err != nil && e.ending.Err() == nil {
+		e.Config.Log.Error(what, "error", err)
+	}
+}
+
+// presentFilter is the size, in bytes, of the filter over the rows that are mostly absent. It is enough for
+// thirteen million rows; with more rows, more lookups read the store in vain.
+const presentFilter = 16 << 20
+
+// fill fills the filters over rows that are mostly absent.
+func (e *Engine) fill(ctx context.Context) {
+	if err := account.FillPresent(ctx, e.present, e.Store.Scan); err != nil {
+		e.Config.Log.Error("filter not filled: every payout and refund asks the store", "error", err)
+	}
+	if err := e.Registry.FillReservations(e.Store.Scan, func() bool { return ctx.Err() != nil }); err != nil {
+		e.Config.Log.Error("filter not filled: every end-to-end id that a merchant chose asks the store", "error", err)
+	}
+}
+
+// claimsFilter is the size, in bytes, of the filter over one hour's idempotency claims. There
+// are at most 26 such filters, each made with the first claim of its hour: 104 MiB at most.
+// For a new key 25 filters are asked. With a million claims in each hour one new key in a
+// hundred is looked up in the store in vain, with three million one in four, with 5.4 million
+// (1,500 a second, around the clock) three in four. The filters of the store's tables answer
+// all but one in fifty of these lookups from memory.
+const claimsFilter = 4 << 20
+
+// dropClaims removes idempotency claims that are too old to be kept. Claims older than 24 h are
+// dropped by whole days: the claims of a day are dropped within an hour after that day has become
+// the third before today. A claim that was stamped under doubt by an earlier process stays until
+// this process is 24 h old.
+func (e *Engine) dropClaims() error {
+	_, newest, _ := e.Store.Head()
+	return account.DropClaims(e.Store.Scan, e.Clock.Read(), pix.Millis(newest), e.drop)
+}
+
+// drop makes deletions of rows durable that every machine decides for itself.
+func (e *Engine) drop(ops ...wal.Op) error { return e.Store.WriteRows(wal.Local, ops...) }
+
+// snapshotOptions returns what snapshots are made with.
+func (e *Engine) snapshotOptions() snapshots.Options {
+	c := &e.Config
+	o := snapshots.Options{
+		DataDir: c.DataDir, Dir: c.snapshotDir(), ISPB: c.ISPB, Version: c.Version, Every: c.SnapshotEvery, Keep: c.SnapshotKeep, MaxSize: c.SnapshotMaxSize,
+		MinFree: c.minFree(), PackCommand: c.PackCommand, FS: c.files(),
+		Store: e.Store, Now: e.Clock.Now, Raise: c.alerts.RaiseGeneral, Ending: e.ending, Log: c.Log,
+	}
+	if c.inProcess() {
+		o.SimDir = c.simDir()
+	}
+	return o
+}

@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+
+	"github.com/google/uuid"
+
+	"pixd/actors/ledger"
+	"pixd/actors/pix"
+	"pixd/cmd/machine"
+	"pixd/cmd/overload"
+	"pixd/httpapi"
+	"pixd/httpapi/admin"
+	"pixd/httpapi/notices"
+	"pixd/wal"
+)
+
+// serve restores the engine and opens both APIs.
+func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
+	e, err := Open(c)
+	if err != nil {
+		return err
+	}
+	if s.Token, err = adminToken(&e.Config); err != nil {
+		return errors.Join(err, e.Close())
+	}
+	s.Engine = e
+	s.meters.registry.MustRegister(e.syncs, e.scheme, webhookMetrics{e.webhooks}, e.snapshots)
+	s.connections = httpapi.Limit(merchant, httpapi.ConnectionOptions{
+		TLS: s.certs[0].Config(), Total: room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
+		Refused: s.meters.merchant.answered, Log: c.Log,
+	})
+	if s.intake, err = overload.NewIntake(s.connections.Open); err != nil {
+		return errors.Join(err, e.Close())
+	}
+	e.work.Go(func() { s.intake.Run(e.ending) })
+	s.admission = s.newAdmission()
+	e.work.Go(func() { s.admission.Run(e.ending) })
+	o := s.merchantOptions()
+	shared := s.pools(o.Receipts)
+	if e.lanes != nil {
+		lanes := laneMetrics{e.lanes}
+		maps.Copy(shared, lanes.pools())
+		s.openNotices = notices.NewOpen()
+		shared["notices"] = s.openNotices.Counts
+		s.meters.registry.MustRegister(lanes)
+	}
+	s.meters.registry.MustRegister(shared, equalsRefused(e.Accounts))
+	s.merchant = httpapi.NewServer(httpapi.New(o), "merchant", c.Log)
+	s.meters.merchant.watch(s.merchant, s.connections)
+	operators, err := s.adminOptions(b)
+	if err == nil {
+		err = s.takeNotices()
+	}
+	if err != nil {
+		return errors.Join(err, e.Close())
+	}
+	operate := admin.New(operators)
+	s.operate.Store(&operate) // requests of operators are served from now on; the fields that they use are set
+	go func() { s.failed <- s.merchant.Serve(s.connections) }()
+	e.ready.Store(true)
+	return nil
+}
+
+// newAdmission makes what decides whether merchants' new work is refused.
+func (s *Served) newAdmission() *overload.Admission {
+	c := &s.Config
+	return overload.NewAdmission(overload.Options{
+		Free: s.Store.Free, MinFree: c.minFree(), InHand: s.meters.merchant.inHand.Load, Late: s.intake.Late.Load,
+		Raise: c.alerts.RaiseGeneral, Log: c.Log, CommitLimit: c.commitLimit,
+		Progress: func() (wal.Ticket, wal.Ticket) {
+			durable := s.Store.Durable() // read before submitted, so that durable is never more than submitted
+			return s.Store.Submitted(), durable
+		},
+	})
+}
+
+// banks reads the file that --ispb-table names.
+func (c *Config) banks() (httpapi.Banks, error) {
+	if c.ISPBTable == "" {
+		return nil, nil
+	}
+	file, err := os.Open(c.ISPBTable)
+	if err != nil {
+		return nil, fmt.Errorf("--ispb-table: %w", err)
+	}
+	defer file.Close()
+	banks, err := httpapi.ReadBanks(file)
+	if err != nil {
+		return nil, fmt.Errorf("--ispb-table: %s: %w", c.ISPBTable, err)
+	}
+	return banks, nil
+}
+
+func (s *Served) merchantOptions() httpapi.Options {
+	c := &s.Config
+	return httpapi.Options{
+		Engine: s.Accounts, History: s.History, Registry: s.Registry, ISPB: c.ISPB, Banks: s.banks, Renderer: c.renderer(),
+		Webhooks: subscriptions{s.targets, s.Engine}, NewSecret: machine.Secret, Receipts: httpapi.NewReceiptPlaces(),
+		TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, FailedAuthLimit: c.FailedAuthLimit,
+		Closed: s.admission.Closed, Busy: s.admission.Busy, Turned: func() { s.admission.Refused.Add(1) },
+		Modest: func(id pix.AccountID) bool { return s.Accounts.Modest(id, overload.EnoughInHand) }, Now: s.Clock.Now, Log: c.Log,
+	}
+}
+
+func (s *Served) adminOptions(b Build) (admin.Options, error) {
+	n, err := s.besideOperators()
+	return admin.Options{
+		Engine: s.Accounts, Registry: s.Registry, History: s.History, Webhooks: s.webhooks,
+		NewAccountID: machine.NewAccountID, NewEVP: uuid.NewString, NewSecret: machine.Secret,
+		TellScheme: s.registrar.Tell,
+		Ready:      func() bool { return s.ready.Load() && s.connections.Accepting() },
+		Alerts:     s.Config.alerts.Read,
+		Audit:      s.audit,
+		Awaits:     func(k *ledger.Case) bool { return k.AwaitsOperator(&s.terms) },
+		Returns:    s.returnsOf,
+		Snapshots:  s.snapshots,
+		Metrics:    s.meters.handler(), GuardMetrics: s.certs[1] != nil,
+		Banks: s.banks, Version: b.Version, Commit: b.Commit, Token: s.Token, Now: s.Clock.Now, Clock: s.Clock, Log: s.Config.Log, Sim: s.Sim,
+		Notices: n,
+	}, err
+}

@@ -1,0 +1,164 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"pixd/actors/history"
+	"pixd/actors/pix"
+	"pixd/actors/registry"
+	"pixd/cmd/journal/recordjson"
+	"pixd/wal"
+)
+
+// dumping is one dump. One goroutine verifies the records and hands those that are to be
+// written to another, print, in chunks of many records.
+type dumping struct {
+	DumpOptions
+	to       io.Writer
+	progress Progress
+
+	next     *chunk // chunk that is being filled
+	in, free chan *chunk
+	lines    []byte
+
+	failed  atomic.Bool
+	err     error         // why print stopped writing; may be read only after printed was closed
+	printed chan struct{} // closed when print has ended
+}
+
+func newDumping(o DumpOptions, to io.Writer) *dumping {
+	d := &dumping{DumpOptions: o, to: to, next: new(chunk), in: make(chan *chunk, chunksWaiting), free: make(chan *chunk, chunksWaiting+2), printed: make(chan struct{})}
+	if d.Progress == nil {
+		d.Progress = func(Progress) {}
+	}
+	d.progress.Stage = "records"
+	return d
+}
+
+// errDump ends the walk over the records after print has failed.
+var errDump = errors.New("a record handed on was not written")
+
+// all takes the records of all streams. Those of a batch are handed on when the whole batch is
+// verified. If one of its records is damaged, those before that record are handed on.
+func (d *dumping) all(store *wal.Store) error {
+	d.progress.Of, _, _ = store.Head()
+	whole := 0 // number of records of verified batches in the chunk
+	_, err := store.Verify(d.take, func(r wal.Report) {
+		d.progress.Records, d.progress.Batches = r.Records, r.Batches
+		d.Progress(d.progress)
+		d.sendFull()
+		whole = len(d.next.records)
+	})
+	var damage *wal.Damage
+	if errors.As(err, &damage) && damage.Position != 0 {
+		d.next.records = d.next.records[:whole]
+	}
+	return err
+}
+
+// one takes the records of one stream, which are verified one by one.
+func (d *dumping) one(store *wal.Store, stream wal.Stream) error {
+	err := store.Read(stream, 1, 0, func(r wal.Record) error {
+		d.progress.Records++
+		d.Progress(d.progress)
+		err := d.take(r)
+		d.sendFull()
+		return err
+	})
+	if err == nil && d.progress.Records == 0 && !registry.Owns(stream) {
+		err = fmt.Errorf("the journal has no record of %s", d.Stream)
+	}
+	return err
+}
+
+// take copies a verified record, if it is in the span.
+func (d *dumping) take(r wal.Record) error {
+	if at := pix.Millis(r.Time); at >= d.From && (d.Until == 0 || at < d.Until) {
+		d.next.add(numbered{Record: r, batches: d.progress.Batches})
+	}
+	if d.failed.Load() {
+		return errDump
+	}
+	return nil
+}
+
+// sendFull hands the chunk to print, if it is full.
+func (d *dumping) sendFull() {
+	if len(d.next.bytes) < chunkBytes {
+		return
+	}
+	d.in <- d.next
+	select {
+	case d.next = <-d.free:
+	default:
+		d.next = new(chunk)
+	}
+}
+
+// end waits until everything taken is written. walked is why no more records were taken.
+// Where print has failed, it has failed at an earlier record.
+func (d *dumping) end(walked error) error {
+	d.in <- d.next
+	close(d.in)
+	<-d.printed
+	if d.err != nil {
+		return d.err
+	}
+	return walked
+}
+
+// print writes records until the walk over them has ended. After its first error it ignores
+// further records.
+func (d *dumping) print() {
+	defer close(d.printed)
+	for c := range d.in {
+		if d.err == nil {
+			d.err = d.write(c)
+			d.failed.Store(d.err != nil)
+		}
+		c.clear()
+		select {
+		case d.free <- c:
+		default:
+		}
+	}
+}
+
+// write writes the lines of a chunk. If a record cannot be read, those before it are written.
+func (d *dumping) write(c *chunk) (err error) {
+	d.lines = d.lines[:0]
+	for i := 0; i < len(c.records) && err == nil; i++ {
+		err = d.line(&c.records[i])
+	}
+	if len(d.lines) > 0 {
+		if _, failed := d.to.Write(d.lines); failed != nil {
+			return failed
+		}
+	}
+	return err
+}
+
+// line adds a record's line.
+func (d *dumping) line(n *numbered) error {
+	position := n.batches + 1
+	if d.Stream != "" {
+		position = 0 // records were read without their batches
+	}
+	if registry.Owns(n.Stream) {
+		r, err := registry.Decode(&n.Record)
+		if err != nil {
+			return err
+		}
+		d.lines = recordjson.AppendRegistry(d.lines, position, recordjson.StreamName(n.Stream), r)
+		return nil
+	}
+	r, err := history.Decode(&n.Record)
+	if err != nil {
+		return err
+	}
+	d.lines = recordjson.AppendLedger(d.lines, position, r)
+	return nil
+}

@@ -1,0 +1,77 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"pixd/actors/restored"
+	"pixd/snapshot"
+	"pixd/wal"
+)
+
+// A copy of the journal is opened with little memory, because it is only read.
+const (
+	copyCache    = 8 << 20
+	copyMemTable = 8 << 20
+)
+
+// PackJob is the packing of a copy of the journal into a snapshot.
+type PackJob struct {
+	Folder    string   // has the copy, as a data folder has the journal
+	Dir       string   // folder of the snapshots
+	Verified  wal.Head // the engine knows the batches up to this one to be right
+	CreatedAt time.Time
+	Engine    string // version of the program
+	ISPB      string
+	SimDir    string // folder of the in-process simulator's book; empty: there is none
+}
+
+// Packing is the progress of a PackJob or, with Path or Err, its end.
+type Packing struct {
+	Stage       string // reading or packing
+	Done, Total int64  // bytes that were packed, of all that are
+	Path        string // of the finished snapshot
+	Err         string // why there is none
+}
+
+// Pack makes a snapshot of a copy of the journal and returns its path. The copy is opened, which
+// moves its log into tables, read, and closed cleanly: what it says of its end is then what is
+// in its files. An error of tell ends the work.
+func Pack(fsys snapshot.FS, j PackJob, tell func(Packing) error) (string, error) {
+	if err := tell(Packing{Stage: "reading"}); err != nil {
+		return "", err
+	}
+	store, err := wal.Open(wal.Options{
+		Dir: filepath.Join(j.Folder, Folder), FS: wal.Unsynced(fsys), Hard: HardSettings(j.ISPB), Log: slog.New(slog.DiscardHandler),
+		Verified: j.Verified, NoCompactions: true, CacheBytes: copyCache, MemTableBytes: copyMemTable,
+	})
+	if err != nil {
+		return "", err
+	}
+	m, err := j.manifest(store)
+	if err = errors.Join(err, store.Close()); err != nil {
+		return "", err
+	}
+	return snapshot.Create(fsys, j.Folder, j.Dir, m, func(done, total int64) error {
+		return tell(Packing{Stage: "packing", Done: done, Total: total})
+	})
+}
+
+// manifest describes a copy of the journal.
+func (j *PackJob) manifest(store *wal.Store) (*snapshot.Manifest, error) {
+	position, newest, sum := store.Head()
+	m := &snapshot.Manifest{
+		Format: snapshot.Format, CreatedAt: j.CreatedAt.UTC().Truncate(time.Second), Engine: j.Engine, SimDir: j.SimDir,
+		Logs: []snapshot.Log{{Position: position, Time: time.UnixMilli(newest).UTC(), Sum: fmt.Sprintf("%016x", sum)}},
+	}
+	v := store.View()
+	sums, err := restored.SumsOf(v.Newest)
+	if err == nil {
+		m.Epoch, err = restored.Epoch(store)
+	}
+	m.Accounts, m.Balance, m.Pending, m.MEDHeld = sums.Accounts, sums.Balance, sums.Pending, sums.MEDHeld
+	return m, errors.Join(err, v.Close())
+}

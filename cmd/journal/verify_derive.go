@@ -1,0 +1,184 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"pixd/actors/account"
+	"pixd/actors/history"
+	"pixd/actors/layout"
+	"pixd/actors/ledger"
+	"pixd/actors/pix"
+	"pixd/actors/registry"
+	"pixd/actors/sorted"
+	"pixd/wal"
+)
+
+// deriver derives accounts and rows from the records of its share of the streams.
+type deriver struct {
+	store    *wal.Store
+	sorter   *sorted.Sorter
+	registry *registry.Machine
+
+	reservations registry.Reservations
+
+	accounts map[pix.AccountID]*derived
+	rows     []layout.Row
+
+	next     *chunk      // chunk that the walk over the records is filling
+	in, free chan *chunk // in: chunks to derive; free: derived chunks that can be filled again
+
+	failed atomic.Bool
+	err    error    // why run stopped deriving; may be read only after run has returned
+	at     numbered // the record at which err happened
+}
+
+// derived is an account as its records read so far make it, with its stored head row. The two
+// are compared when the records have reached the head row's sequence.
+type derived struct {
+	head    ledger.Account
+	stated  []byte
+	at      uint64 // sequence of the record that the head row names; 0: there is no head row
+	threads threads
+}
+
+// errDerive ends the walk over the records after a deriver has failed.
+var errDerive = errors.New("a record handed on does not hold")
+
+// take copies a record for the deriver.
+func (d *deriver) take(r numbered) error {
+	d.next.add(r)
+	if len(d.next.bytes) >= chunkBytes {
+		d.send()
+	}
+	if d.failed.Load() {
+		return errDerive
+	}
+	return nil
+}
+
+// send hands the filled chunk to run.
+func (d *deriver) send() {
+	d.in <- d.next
+	select {
+	case d.next = <-d.free:
+	default:
+		d.next = new(chunk)
+	}
+}
+
+// run derives records until the walk over the records has ended. After its first error it
+// ignores further records.
+func (d *deriver) run() {
+	for c := range d.in {
+		for i := range c.records {
+			if d.err != nil {
+				break
+			}
+			if d.err = d.record(&c.records[i]); d.err != nil {
+				d.at = c.records[i]
+				d.failed.Store(true)
+			}
+		}
+		c.clear()
+		select {
+		case d.free <- c:
+		default:
+		}
+	}
+}
+
+func (d *deriver) record(n *numbered) error {
+	if registry.Owns(n.Stream) {
+		return d.entry(n)
+	}
+	a, err := d.account(pix.AccountID(n.Stream))
+	if err != nil {
+		return err
+	}
+	r, err := history.Decode(&n.Record)
+	if err != nil {
+		return err
+	}
+	if err := a.take(d.store, r, n.Sum); err != nil {
+		return err
+	}
+	d.rows = ledger.Project(d.rows[:0], r)
+	return d.keep(n)
+}
+
+// take checks that an account's next record follows from the records before it.
+func (a *derived) take(store *wal.Store, r *ledger.Record, sum uint64) error {
+	if err := a.head.Apply(r); err != nil {
+		return err
+	}
+	if err := a.threads.follow(store, r); err != nil {
+		return err
+	}
+	return a.compare(sum)
+}
+
+// entry derives the rows of a record of the registry.
+func (d *deriver) entry(n *numbered) error {
+	r, err := registry.Decode(&n.Record)
+	if err != nil {
+		return err
+	}
+	if n.Stream == registry.ReservationStream {
+		err = d.reservations.Apply(r)
+		d.reservations.Durable(r.Seq)
+	} else {
+		err = d.registry.Apply(r)
+	}
+	if err != nil {
+		return err
+	}
+	d.rows = append(d.rows[:0], registry.Project(r)...)
+	return d.keep(n)
+}
+
+// keep adds the record's rows to the sorter.
+func (d *deriver) keep(n *numbered) error {
+	for i := range d.rows {
+		row := sorted.Row{
+			Key: d.rows[i].Key, Value: d.rows[i].Value, Deleted: d.rows[i].Value == nil,
+			Order: n.order, Stream: uint64(n.Stream), Seq: n.Seq,
+		}
+		if err := d.sorter.Add(&row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *deriver) account(id pix.AccountID) (*derived, error) {
+	if a := d.accounts[id]; a != nil {
+		return a, nil
+	}
+	a := &derived{head: ledger.Account{ID: id}}
+	row, ok, err := d.store.Get(layout.HeadKey(id))
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		if a.at, ok = account.HeadRowAt(row); !ok {
+			return nil, fmt.Errorf("head row of %v: %d bytes that name no record", id, len(row))
+		}
+		a.stated = row
+	}
+	d.accounts[id] = a
+	return a, nil
+}
+
+// compare compares the stored head row with the records, at the record that the row names.
+func (a *derived) compare(sum uint64) error {
+	if a.at == 0 || a.head.Seq != a.at {
+		return nil
+	}
+	if want := account.HeadRow(&a.head, sum); string(want.Value) != string(a.stated) {
+		return fmt.Errorf("head row of %v at record %d is not what the records make", a.head.ID, a.at)
+	}
+	a.stated = nil
+	return nil
+}

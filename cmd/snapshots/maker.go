@@ -1,0 +1,318 @@
+package snapshots
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/pix"
+	"pixd/cmd/journal"
+	"pixd/httpapi/admin"
+	"pixd/httpapi/control"
+	"pixd/snapshot"
+	"pixd/wal"
+)
+
+// checkpointFolder is the folder within a data folder in which a snapshot's copy of the
+// journal lies while it is packed. Its files are links to the journal's, so it must be on the
+// journal's file system.
+const checkpointFolder = "checkpoint"
+
+// AlertFailed is the kind of the alert that a snapshot could not be made.
+const AlertFailed = "snapshot_failed"
+
+// Options are what a Maker works with.
+type Options struct {
+	DataDir     string // the engine's data folder
+	Dir         string // folder of the snapshots
+	SimDir      string // folder of the book of the simulator in this process; empty: there is none
+	ISPB        string // the service's own ISPB
+	Version     string // of the program
+	Every       time.Duration
+	Keep        int         // how many snapshots are kept; 0: all
+	MaxSize     int64       // bytes of all kept snapshots together; 0: no limit
+	MinFree     uint64      // least number of free bytes on the disks of DataDir and Dir
+	PackCommand []string    // arguments with which this program calls PlayPacker; nil: this process packs
+	FS          snapshot.FS // of DataDir and Dir
+
+	Store  *wal.Store
+	Now    func() pix.Millis
+	Raise  func(kind, message string) // raises an alert that belongs to no account
+	Ending context.Context            //nolint:containedctx // ends with the engine, and cuts short the snapshot that is being made
+	Log    *slog.Logger
+}
+
+// Maker makes snapshots of a running engine, one at a time.
+type Maker struct {
+	Options
+
+	mu           sync.Mutex
+	run          *admin.SnapshotRun // the snapshot that is being made; nil: none
+	last         *admin.SnapshotRun // the one that ended last since the start; nil: none
+	made, unmade uint64             // how many were finished since the start, and how many failed
+	ended        bool
+	work         sync.WaitGroup
+}
+
+// NewMaker makes a maker, after it has removed what a crash has left of an unfinished snapshot.
+func NewMaker(o Options) (*Maker, error) {
+	if err := errors.Join(o.FS.RemoveAll(filepath.Join(o.DataDir, checkpointFolder)), snapshot.Sweep(o.FS, o.Dir)); err != nil {
+		return nil, fmt.Errorf("what an unfinished snapshot has left: %w", err)
+	}
+	return &Maker{Options: o}, nil
+}
+
+// Run makes a snapshot each Every, counted from the newest one in the folder, until ctx ends. It
+// returns at once if Every is 0.
+func (s *Maker) Run(ctx context.Context) {
+	if s.Every == 0 {
+		return
+	}
+	timer := time.NewTimer(s.untilNext(time.Now()))
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if _, err := s.Start(); err != nil && !errors.Is(err, errRuns) && ctx.Err() == nil {
+			s.failed("", err)
+		}
+		timer.Reset(s.Every)
+	}
+}
+
+// untilNext is how long the schedule waits for its first snapshot.
+func (s *Maker) untilNext(now time.Time) time.Duration {
+	at, ok, err := snapshot.Newest(s.FS, s.Dir)
+	if err != nil || !ok {
+		return 0
+	}
+	return min(max(at.Add(s.Every).Sub(now), 0), s.Every)
+}
+
+var (
+	errRuns  = control.Refuse(fasthttp.StatusConflict, "a snapshot is under way")
+	errEnded = errors.New("the engine is starting or ending")
+)
+
+// Start implements admin.Snapshots.
+func (s *Maker) Start() (admin.SnapshotRun, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.ended:
+		return admin.SnapshotRun{}, errEnded
+	case s.run != nil:
+		return *s.run, errRuns
+	}
+	if err := s.room(s.Store.DiskUsage()); err != nil {
+		return admin.SnapshotRun{}, err
+	}
+	s.run = &admin.SnapshotRun{StartedAt: s.Now(), Stage: "copying"}
+	s.work.Add(1)
+	go s.carryOut()
+	return *s.run, nil
+}
+
+// room refuses a snapshot after which less than the free-disk mark would be left. need is how
+// many bytes it may still write: compressed it is smaller.
+func (s *Maker) room(need uint64) error {
+	if err := s.FS.MkdirAll(s.Dir, 0o700); err != nil {
+		return fmt.Errorf("folder of snapshots: %w", err)
+	}
+	free, err := snapshot.Free(s.FS, s.Dir)
+	if err != nil {
+		return err
+	}
+	if free < need+s.MinFree {
+		return control.Refuse(fasthttp.StatusServiceUnavailable, "too little disk is free for a snapshot: it may need %s, %s has %s, and %s must stay free",
+			humanize.IBytes(need), s.Dir, humanize.IBytes(free), humanize.IBytes(s.MinFree))
+	}
+	return nil
+}
+
+// checkpoint copies the journal into the folder, which must be on its file system, and returns
+// the job to pack it.
+func (s *Maker) checkpoint(folder string) (j journal.PackJob, err error) {
+	if err := s.FS.RemoveAll(folder); err != nil {
+		return j, err
+	}
+	j = journal.PackJob{
+		Folder: folder, Dir: s.Dir, CreatedAt: time.UnixMilli(int64(s.Now())), Engine: s.Version, ISPB: s.ISPB, SimDir: s.SimDir,
+	}
+	if abs, err := filepath.Abs(j.SimDir); j.SimDir != "" && err == nil {
+		j.SimDir = abs
+	}
+	j.Verified.Position, j.Verified.Time, j.Verified.Sum, err = s.Store.Checkpoint(filepath.Join(folder, journal.Folder))
+	return j, err
+}
+
+// carryOut makes the snapshot that Start began, and says how it ended.
+func (s *Maker) carryOut() {
+	defer s.work.Done()
+	ctx, cancel := context.WithCancelCause(s.Ending)
+	watched := make(chan struct{})
+	go func() { defer close(watched); s.watchDisk(ctx, cancel) }()
+	path, err := s.create(ctx)
+	cancel(nil)
+	<-watched
+	if err != nil && s.Ending.Err() == nil {
+		s.failed(path, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last, s.run = s.run, nil
+	s.last.FinishedAt, s.last.Path = s.Now(), path
+	if path == "" {
+		s.last.Err = err.Error()
+		return
+	}
+	s.made++
+	s.Log.Info("snapshot made", "file", path, "took", (time.Duration(s.last.FinishedAt-s.last.StartedAt) * time.Millisecond).String())
+}
+
+// failed raises the alert that no snapshot was made, or, if path names one, that what had to be
+// removed after it is still there.
+func (s *Maker) failed(path string, err error) {
+	why := "no snapshot was made: "
+	if path != "" {
+		why = path + " was made, but old snapshots or the journal's copy could not be removed: "
+	} else {
+		s.mu.Lock()
+		s.unmade++
+		s.mu.Unlock()
+	}
+	s.Raise(AlertFailed, why+err.Error())
+}
+
+// create copies the journal, packs the copy, and removes it and the oldest snapshots. If only
+// the removing fails, it returns both the snapshot's path and an error.
+func (s *Maker) create(ctx context.Context) (path string, err error) {
+	folder := filepath.Join(s.DataDir, checkpointFolder)
+	defer func() { err = errors.Join(err, s.FS.RemoveAll(folder)) }()
+	job, err := s.checkpoint(folder)
+	if err != nil {
+		return "", err
+	}
+	if s.PackCommand == nil {
+		path, err = journal.Pack(s.FS, job, s.packing(ctx))
+	} else {
+		path, err = packOutside(ctx, s.PackCommand, job, s.packing(ctx))
+	}
+	if why := context.Cause(ctx); why != nil && path == "" {
+		err = why // what ended the work, in place of what it says of its end
+	}
+	if err != nil {
+		return "", errors.Join(err, snapshot.Sweep(s.FS, s.Dir))
+	}
+	removed, err := snapshot.Retain(s.FS, s.Dir, path, s.Keep, s.MaxSize)
+	for _, r := range removed {
+		s.Log.Info("old snapshot removed", "file", r)
+	}
+	s.tellFuture()
+	return path, err
+}
+
+// tellFuture logs which snapshots were made, by their own word, in the future.
+func (s *Maker) tellFuture() {
+	all, err := s.List()
+	if err != nil {
+		return // Retain has just said why
+	}
+	for _, l := range all {
+		if l.Warning != nil {
+			s.Log.Warn("snapshot: "+*l.Warning, "file", l.Path, "created_at", *l.CreatedAt)
+		}
+	}
+}
+
+// roomEvery is the number of bytes that are packed between two looks at the free disk space.
+const roomEvery = 64 << 20
+
+// packing returns what is told of the progress of a snapshot. It ends the work when the engine
+// ends, and when the disk gets full beside it.
+func (s *Maker) packing(ctx context.Context) func(journal.Packing) error {
+	looked := int64(0)
+	return func(p journal.Packing) error {
+		s.mu.Lock()
+		s.run.Stage, s.run.Done, s.run.Total = p.Stage, p.Done, p.Total
+		s.mu.Unlock()
+		if p.Done-looked >= roomEvery {
+			looked = p.Done
+			if err := s.room(0); err != nil {
+				return err
+			}
+		}
+		return context.Cause(ctx)
+	}
+}
+
+// DiskEvery is the time between two looks at the free space of the data folder's disk while a
+// snapshot is made.
+const DiskEvery = time.Second
+
+// watchDisk gives the snapshot up when the data folder's disk gets full, which need not be the
+// disk of the snapshots: the copy's links keep tables there that the journal has dropped.
+func (s *Maker) watchDisk(ctx context.Context, giveUp context.CancelCauseFunc) {
+	ticker := time.NewTicker(DiskEvery)
+	defer ticker.Stop()
+	for {
+		if err := s.dataRoom(); err != nil {
+			giveUp(err)
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// dataRoom returns an error where less than the free-disk mark is left on the data folder's
+// disk. A disk that does not say how much is free counts as one with room.
+func (s *Maker) dataRoom() error {
+	free, err := snapshot.Free(s.FS, s.DataDir)
+	if err == nil && free < s.MinFree {
+		return fmt.Errorf("too little disk is free beside a snapshot: %s has %s, and %s must stay free", s.DataDir, humanize.IBytes(free), humanize.IBytes(s.MinFree))
+	}
+	return nil
+}
+
+// Close waits for the snapshot that is being made, which the engine's end cuts short, and refuses
+// every later one.
+func (s *Maker) Close() {
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.work.Wait()
+}
+
+// Runs implements admin.Snapshots.
+func (s *Maker) Runs() (run, last *admin.SnapshotRun) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return copied(s.run), copied(s.last)
+}
+
+func copied(r *admin.SnapshotRun) *admin.SnapshotRun {
+	if r == nil {
+		return nil
+	}
+	c := *r
+	return &c
+}
+
+// List implements admin.Snapshots.
+func (s *Maker) List() ([]admin.Snapshot, error) {
+	return List(s.FS, s.Dir, time.UnixMilli(int64(s.Now())))
+}
