@@ -3,21 +3,19 @@ package httpapi
 import (
 	"bytes"
 	"strconv"
-
-	"pixd/actors/ledger"
 )
 
 // readText reads a value, in canonical spelling, that should be a JSON string. It returns a
 // copy of the string's text, or a Text that is marked Wrong.
-func readText(value []byte) ledger.Text {
+func readText(value []byte) textField {
 	if len(value) < 2 || value[0] != '"' {
-		return ledger.Text{Given: true, Wrong: true}
+		return textField{Given: true, Wrong: true}
 	}
 	inside := value[1 : len(value)-1]
 	if bytes.IndexByte(inside, '\\') < 0 {
-		return ledger.Text{Value: string(inside), Given: true}
+		return textField{Value: string(inside), Given: true}
 	}
-	return ledger.Text{Value: string(appendDecoded(nil, inside)), Given: true}
+	return textField{Value: string(appendDecoded(nil, inside)), Given: true}
 }
 
 // readCentavos reads a value that should be a whole number of centavos. For anything else

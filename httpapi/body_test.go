@@ -39,7 +39,7 @@ func FuzzFields(f *testing.F) {
 			}
 			delete(want, string(name))
 			text, isText := got.(string)
-			if got := readText(value); got != (ledger.Text{Value: text, Given: true, Wrong: !isText}) {
+			if got := readText(value); got != (textField{Value: text, Given: true, Wrong: !isText}) {
 				t.Fatalf("%s: text %+v, want %q", value, got, text)
 			}
 		})

@@ -11,7 +11,7 @@ import (
 // createCharge is POST /pix/cash-in.
 func createCharge(c *call) {
 	var centavos int64
-	var description, externalID ledger.Text
+	var description, externalID textField
 	c.body.fields(func(name, value []byte) {
 		switch string(name) {
 		case "amount":
@@ -24,16 +24,11 @@ func createCharge(c *call) {
 	})
 	amount, ok := pix.FromCentavos(centavos)
 	if !ok {
-		c.malformed(&ledger.Refusal{
-			Code: ledger.RefuseAmount, Field: "amount",
-			Message: "amount must be an integer number of centavos from 1 to 999999999999",
-		}, refuseOther)
+		c.malformed(refuseField(ledger.RefuseAmount, "amount", "amount must be an integer number of centavos from 1 to 999999999999"), refuseOther)
 		return
 	}
 	if description.Wrong {
-		c.malformed(&ledger.Refusal{
-			Code: ledger.RefuseDescription, Field: "description", Message: "description takes a string of at most 140 characters",
-		}, refuseOther)
+		c.malformed(refuseField(ledger.RefuseDescription, "description", "description takes a string of at most 140 characters"), refuseOther)
 		return
 	}
 	c.do(ledger.CreateCharge{

@@ -12,16 +12,14 @@ import (
 // validateCPF is POST /cpf/validate. It changes nothing. Its answer is kept under an
 // idempotency key all the same, as that of every POST.
 func validateCPF(c *call) {
-	var cpf ledger.Text
+	var cpf textField
 	c.body.fields(func(name, value []byte) {
 		if string(name) == "cpf" {
 			cpf = readText(value)
 		}
 	})
 	if !cpf.Given || cpf.Wrong || len(cpf.Value) > longestCPF {
-		c.malformed(&ledger.Refusal{
-			Code: ledger.RefuseCPF, Field: "cpf", Message: "cpf must be a string, and of at most 64 bytes",
-		}, refuseOther)
+		c.malformed(refuseField(ledger.RefuseCPF, "cpf", "cpf must be a string, and of at most 64 bytes"), refuseOther)
 		return
 	}
 	kept := ledger.Stored{Code: fasthttp.StatusOK, Body: renderCPF(cpf.Value, c.camel)}

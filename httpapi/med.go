@@ -72,7 +72,7 @@ func defendCase(c *call) {
 	name, _ := c.ctx.UserValue("id").(string)
 	text, _ := url.PathUnescape(name)
 	id, _ := pix.ParseCaseID(text) // no case has the id zero, which stands for any name of another form
-	var f ledger.DefenseForm
+	var f defenseForm
 	c.body.fields(func(name, value []byte) {
 		switch string(name) {
 		case "justification":
@@ -83,7 +83,7 @@ func defendCase(c *call) {
 			f.Contact = readText(value)
 		}
 	})
-	command, refusal := f.Parse(id)
+	command, refusal := f.parse(id)
 	if refusal != nil {
 		c.malformed(refusal, refuseOther)
 		return

@@ -11,7 +11,7 @@ import (
 
 // requestPayout is POST /pix/cash-out.
 func requestPayout(c *call) {
-	command, refusal := readPayout(c).Parse()
+	command, refusal := readPayout(c).parse()
 	if refusal != nil {
 		c.malformed(refusal, refusePayout)
 		return
@@ -32,15 +32,14 @@ func (c *call) reserveEndToEnd(id string) bool {
 		c.failed(err)
 		return false
 	case !ours:
-		r := &ledger.Refusal{Code: ledger.RefuseEndToEnd, Field: "end_to_end_id", Message: "end_to_end_id is used already"}
-		c.malformed(r, refusePayout)
+		c.malformed(refuseField(ledger.RefuseEndToEnd, "end_to_end_id", "end_to_end_id is used already"), refusePayout)
 		return false
 	}
 	return true
 }
 
-func readPayout(c *call) ledger.PayoutForm {
-	var f ledger.PayoutForm
+func readPayout(c *call) payoutForm {
+	var f payoutForm
 	c.body.fields(func(name, value []byte) {
 		switch string(name) {
 		case "amount":

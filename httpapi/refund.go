@@ -21,7 +21,7 @@ var reasons = []string{"reason", "return_code"}
 
 // requestRefund is POST /pix/refund.
 func requestRefund(c *call) {
-	command, refusal := readRefund(c).Parse()
+	command, refusal := readRefund(c).parse()
 	if refusal != nil {
 		c.malformed(refusal, refuseOther)
 		return
@@ -30,8 +30,8 @@ func requestRefund(c *call) {
 	c.do(command, refuseOther)
 }
 
-func readRefund(c *call) ledger.RefundForm {
-	var f ledger.RefundForm
+func readRefund(c *call) refundForm {
+	var f refundForm
 	original, reason := len(originals), len(reasons)
 	c.body.fields(func(name, value []byte) {
 		switch string(name) {

@@ -18,7 +18,7 @@ const secretBytes = 32
 
 // subscribe is POST /webhooks.
 func subscribe(c *call) {
-	command, refusal := readSubscription(c).Parse()
+	command, refusal := readSubscription(c).parse()
 	if refusal == nil {
 		err := c.Webhooks.Check(context.Background(), c.key.Account, command.URL)
 		if errors.Is(err, ledger.ErrBusy) {
@@ -26,7 +26,7 @@ func subscribe(c *call) {
 			return
 		}
 		if err != nil {
-			refusal = ledger.RefuseURL(err.Error())
+			refusal = refuseURL(err.Error())
 		}
 	}
 	if refusal != nil {
@@ -37,7 +37,7 @@ func subscribe(c *call) {
 	c.do(command, refuseOther)
 }
 
-func readSubscription(c *call) (f ledger.SubscriptionForm) {
+func readSubscription(c *call) (f subscriptionForm) {
 	c.body.fields(func(name, value []byte) {
 		switch string(name) {
 		case "url":
@@ -50,7 +50,7 @@ func readSubscription(c *call) (f ledger.SubscriptionForm) {
 }
 
 // readTexts reads a value that should be a list of strings; nil for anything but a list.
-func readTexts(value []byte) (all []ledger.Text) {
+func readTexts(value []byte) (all []textField) {
 	var list []json.RawMessage
 	if json.Unmarshal(value, &list) != nil {
 		return nil

@@ -161,17 +161,3 @@ func BenchmarkHead(b *testing.B) {
 		}
 	})
 }
-
-// BenchmarkParsePayout measures the checks of a payout request's fields.
-func BenchmarkParsePayout(b *testing.B) {
-	f := PayoutForm{
-		Centavos: 1_000, Key: Text{Value: "+5511987654321", Given: true}, Description: Text{Value: "March", Given: true},
-		ExternalID: Text{Value: "salary-1", Given: true}, RecipientDocument: Text{Value: "123.456.789-09", Given: true},
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if c, r := f.Parse(); r != nil || c.Amount != 100_000 {
-			b.Fatal(c, r)
-		}
-	}
-}

@@ -38,7 +38,7 @@ func (c *CreateCharge) refusal() *Refusal {
 	if c.Amount <= 0 || c.Amount > pix.MaxAmount {
 		return refuseField(RefuseAmount, "amount", "amount must be an integer number of centavos from 1 to 999999999999")
 	}
-	if tooLong(c.Description) {
+	if pix.TooLong(c.Description) {
 		return refuseField(RefuseDescription, "description", "description takes at most 140 characters")
 	}
 	return nil

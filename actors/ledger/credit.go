@@ -17,11 +17,6 @@ type Credit struct {
 	Reference     string // unique in the account; empty: none. A second credit with the same reference books nothing.
 }
 
-// maxDescription is the length of the scheme's free text, in characters.
-const maxDescription = 140
-
-func tooLong(s string) bool { return utf8.RuneCountInString(s) > maxDescription }
-
 // creditFacts are what the decision about a credit needs.
 type creditFacts struct {
 	Credit
@@ -70,11 +65,11 @@ func (c *Credit) refusal() *Refusal {
 		return refuseField(RefuseCredit, "type", `type must be "ted" or "internal"`)
 	case c.Amount <= 0:
 		return refuseField(RefuseCredit, "amount", "amount must be a positive integer in base units")
-	case tooLong(c.Description) || !utf8.ValidString(c.Description):
+	case pix.TooLong(c.Description) || !utf8.ValidString(c.Description):
 		return refuseField(RefuseCredit, "description", "description takes at most 140 characters")
-	case tooLong(c.PayerName) || !utf8.ValidString(c.PayerName):
+	case pix.TooLong(c.PayerName) || !utf8.ValidString(c.PayerName):
 		return refuseField(RefuseCredit, "payer_name", "payer_name takes at most 140 characters")
-	case tooLong(c.PayerDocument) || !utf8.ValidString(c.PayerDocument):
+	case pix.TooLong(c.PayerDocument) || !utf8.ValidString(c.PayerDocument):
 		return refuseField(RefuseCredit, "payer_document", "payer_document takes at most 140 characters")
 	case len(c.Reference) > maxReference || !utf8.ValidString(c.Reference):
 		return refuseField(RefuseCredit, "reference", "reference takes at most 128 bytes")

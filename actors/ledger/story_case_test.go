@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"pixd/actors/layout"
 	"pixd/actors/pix"
@@ -12,24 +11,19 @@ import (
 // refund is a merchant's request of a refund. of names a payment: with by=e2e by its
 // end-to-end id, with by=public by its transaction_id, else by its id.
 func (b *bench) refund(a args) string {
-	form := RefundForm{Original: text1(a, "of"), Reason: text1(a, "reason"), Description: text1(a, "description")}
+	c := RequestRefund{
+		Original: a["of"], Amount: a.centavos(), Reason: cmp.Or(a["reason"], DefaultReturnCode),
+		Description: cmp.Or(a["description"], DefaultRefundDescription), Claim: claimFor(a),
+	}
 	if id, ok := b.ids[a["of"]]; ok {
-		form.Original.Value = id.String()
+		c.Original = id.String()
 		switch a["by"] {
 		case "public":
-			form.Original.Value = id.Public(b.transactionOf(id).Kind)
+			c.Original = id.Public(b.transactionOf(id).Kind)
 		case "e2e":
-			form.Original.Value = b.transactionOf(id).EndToEnd
+			c.Original = b.transactionOf(id).EndToEnd
 		}
 	}
-	if _, form.Amount = a["centavos"]; form.Amount {
-		form.Centavos = int64(a.amount("centavos"))
-	}
-	c, r := form.Parse()
-	if r != nil {
-		return b.refused(r)
-	}
-	c.Claim = claimFor(a)
 	if n, ok := a["durable"]; ok { // the balance that is durable; the balance in memory may be another
 		b.durable = &Totals{Balance: args{"n": n}.amount("n")}
 	}
@@ -68,24 +62,19 @@ func (b *bench) withdraw(a args) string {
 }
 
 func (b *bench) defend(a args) string {
-	c, r := DefenseForm{Justification: text1(a, "why"), Result: text1(a, "result"), Contact: text1(a, "contact")}.Parse(b.cases[a["id"]])
-	if r != nil {
-		return b.refused(r)
+	result, given := pix.ParseCaseResult(a["result"])
+	if !given {
+		result = pix.Disagreed
 	}
-	c.Claim = claimFor(a)
-	return b.tell(b.step(c))
+	return b.tell(b.step(DefendCase{ID: b.cases[a["id"]], Justification: a["why"], Result: result, Contact: a["contact"], Claim: claimFor(a)}))
 }
 
 func (b *bench) analyse(a args) string {
-	details := a["details"]
-	if details == "long" {
-		details = strings.Repeat("ç", 2001)
+	result, ok := pix.ParseCaseResult(a["result"])
+	if !ok {
+		b.t.Fatalf("%s is no result", a["result"])
 	}
-	c, r := ParseAnalysis(b.cases[a["id"]], a["result"], details)
-	if r != nil {
-		return b.refused(r)
-	}
-	return b.tell(b.step(c))
+	return b.tell(b.step(CloseCase{ID: b.cases[a["id"]], Result: result, Details: a["details"]}))
 }
 
 // resume has an operator let the engine go on with a case. found is the amount of a return that

@@ -3,6 +3,8 @@ package ledger
 import (
 	"fmt"
 	"strings"
+
+	"pixd/actors/pix"
 )
 
 // eventsLine describes the webhook events of a record, and which subscriptions get them.
@@ -16,17 +18,14 @@ func eventsLine(r *Record) string {
 
 // subscribe is a merchant's request for a webhook subscription. as names it.
 func (b *bench) subscribe(a args) string {
-	f := SubscriptionForm{URL: text1(a, "url")}
-	if events, given := a["events"]; given {
-		for _, name := range strings.Split(events, ",") {
-			f.Events = append(f.Events, Text{Value: name, Given: true, Wrong: name == "wrong"})
+	c := Subscribe{URL: a["url"], Secret: make([]byte, 32), Claim: claimFor(a)}
+	for _, name := range strings.Split(a["events"], ",") {
+		kind, ok := pix.ParseEventKind(name)
+		if !ok {
+			b.t.Fatalf("%s is no kind of event", name)
 		}
+		c.Events = c.Events.With(kind)
 	}
-	c, r := f.Parse()
-	if r != nil {
-		return b.refused(r)
-	}
-	c.Secret, c.Claim = make([]byte, 32), claimFor(a)
 	d := b.step(c)
 	if d.Subscription != nil {
 		b.subscriptions[a["as"]] = d.Subscription.ID

@@ -1,6 +1,9 @@
 package pix
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // CleanDocument removes the punctuation of a CPF or CNPJ (dots, dashes, slash). The second
 // result is false unless 11 or 14 digits are left.
@@ -64,6 +67,12 @@ func checkDigit(s string) byte {
 	}
 	return '0'
 }
+
+// maxText is the length of the scheme's free text, in characters.
+const maxText = 140
+
+// TooLong tells whether a text has more than the 140 characters of the scheme's free text.
+func TooLong(s string) bool { return utf8.RuneCountInString(s) > maxText }
 
 const maxExternalID = 128
 

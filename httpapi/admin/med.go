@@ -105,7 +105,7 @@ func (s *service) analyse(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err := f.Fault(); err != nil {
 		return 0, nil, err
 	}
-	command, refusal := ledger.ParseAnalysis(o.Case.ID, result, details)
+	command, refusal := httpapi.ParseAnalysis(o.Case.ID, result, details)
 	if refusal != nil {
 		return 0, nil, refused(refusal)
 	}
