@@ -47,7 +47,7 @@ func TestAccountsShareALane(t *testing.T) {
 			t.Errorf("%s: %d tasks of %d rows", name, len(order), greedy)
 		}
 		for _, l := range m.lanes {
-			if len(l.parked.ids) != 0 || len(l.parked.accounts) != 0 || l.parked.turns.Len() != 0 {
+			if len(l.parked) != 0 || l.line.Waiting() != 0 || l.line.InUse() != 0 {
 				t.Errorf("%s: left: %+v", name, l.parked)
 			}
 		}
@@ -75,26 +75,6 @@ func TestLanesAreBounded(t *testing.T) {
 	ends(m, s, running[ledger.DueQueued][0], 10_001)
 	if next := look(t, m, 10_001+lookEvery, s); len(next) != 1 || next[0].Kind() != ledger.DueQueued {
 		t.Errorf("%d tasks follow one that has ended", len(next))
-	}
-}
-
-// TestParkedTakeTurns checks that accounts whose rows wait take turns.
-func TestParkedTakeTurns(t *testing.T) {
-	p := newParked()
-	for n, a := range []ledger.AccountID{1, 1, 1, 2, 3, 3} {
-		p.park(waiting{due: ledger.Due{Account: a, ID: txID(n)}})
-	}
-	p.count(3, 5)
-	var order []ledger.AccountID
-	for w, ok := p.next(5); ok; w, ok = p.next(5) {
-		order = append(order, w.due.Account)
-	}
-	if !slices.Equal(order, []ledger.AccountID{1, 2, 1, 1}) || len(p.ids) != 2 {
-		t.Errorf("%v, and %d wait", order, len(p.ids))
-	}
-	p.count(3, -5)
-	if w, ok := p.next(5); !ok || w.due.ID != txID(4) {
-		t.Errorf("%+v", w)
 	}
 }
 
@@ -152,8 +132,8 @@ func TestParkedAreBounded(t *testing.T) {
 	for now := ledger.Millis(10_000); now < 100_000 && seen < n; now += lookEvery {
 		next := look(t, m, now, s)
 		for _, l := range m.lanes {
-			if len(l.parked.ids) > b.Remember {
-				t.Fatalf("%d rows kept", len(l.parked.ids))
+			if len(l.parked) > b.Remember {
+				t.Fatalf("%d rows kept", len(l.parked))
 			}
 		}
 		seen += len(next)

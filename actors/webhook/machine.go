@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"pixd/actors/alarms"
 	"pixd/actors/ledger"
 )
 
@@ -49,11 +50,11 @@ type Machine struct {
 
 	find    []byte // where the search for subscriptions with deliveries goes on after a start; nil: it is over
 	queues  map[ledger.Target]*queue
-	waiting alarms // subscriptions of which something is due later
+	waiting alarms.Alarms[ledger.Target] // subscriptions of which something is due later
 	// pools also keep the queues in which something may be due, in the order in which they get
 	// their turn. While no attempt may begin in a pool, its queues wait and nothing of theirs is
 	// read.
-	pools   [classes]pool
+	pools   [classes]*pool
 	begun   []*attempt                // attempts of good and failing subscriptions that began within the time patience, the oldest first
 	late    []*attempt                // those that are slow, and have no place among the slow ones
 	bad     map[ledger.Target]failure // subscriptions whose last attempt failed
@@ -74,7 +75,7 @@ func New(schedule []ledger.Millis, b Bounds) *Machine {
 		alerted: map[told]ledger.Millis{}, held: map[ledger.Target]uint64{}, passed: map[ledger.Target]uint64{},
 	}
 	for c, places := range [classes]Places{good: b.Good, failing: b.Failing, slow: b.Slow} {
-		m.pools[c] = pool{places: places, shares: map[ledger.AccountID]*share{}}
+		m.pools[c] = newPool(places)
 	}
 	for _, wait := range schedule {
 		m.life += wait
@@ -126,7 +127,7 @@ func (m *Machine) Limit(n int) { m.limit = n }
 func (m *Machine) Tick(now ledger.Millis, rows Rows) (tasks []Task, err error) {
 	unread := m.findMore(rows)
 	m.overdue(now)
-	for t, rings := m.waiting.ring(now); rings; t, rings = m.waiting.ring(now) {
+	for t, rings := m.waiting.Ring(now); rings; t, rings = m.waiting.Ring(now) {
 		m.line(m.queue(t))
 	}
 	for c := range classes {
@@ -175,7 +176,7 @@ func (m *Machine) findMore(rows Rows) error {
 // one due time.
 func (m *Machine) rest(q *queue) {
 	if len(q.running) > 0 { // the end of an attempt gives the queue its turn, or what is due before that
-		m.waiting.set(q.target, q.next)
+		m.waiting.Set(q.target, q.next)
 		return
 	}
 	m.sleep(q, q.next)
@@ -188,7 +189,7 @@ func (m *Machine) sleep(q *queue, until ledger.Millis) {
 		delete(m.bad, q.target) // it does not count as failing or slow any more
 		delete(m.slow, q.target)
 	}
-	m.waiting.set(q.target, until)
+	m.waiting.Set(q.target, until)
 }
 
 // Settled tells the machine that what Done or Buried returned for the task is durable. Only
@@ -210,15 +211,14 @@ func (m *Machine) Idle() bool { return m.find == nil && len(m.queues) == 0 }
 // Counts returns the number of subscriptions with something due or running, of those that wait
 // for a due time, and of those whose last attempt failed.
 func (m *Machine) Counts() (due, waiting, failing int) {
-	return len(m.queues), m.waiting.heap.Len(), len(m.bad)
+	return len(m.queues), m.waiting.Len(), len(m.bad)
 }
 
 // Pools returns the figures of each pool, by its name.
 func (m *Machine) Pools() map[string]InPool {
 	all := map[string]InPool{}
-	for c := range m.pools {
-		p := &m.pools[c]
-		all[classNames[c]] = InPool{Running: p.running, Places: p.places.All, Waiting: p.waiting, Aside: p.aside}
+	for c, p := range m.pools {
+		all[classNames[c]] = InPool{Running: p.InUse(), Places: p.places.All, Waiting: p.Waiting(), Aside: p.aside}
 	}
 	return all
 }

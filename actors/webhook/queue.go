@@ -1,8 +1,7 @@
 package webhook
 
 import (
-	"container/list"
-
+	"pixd/actors/fair"
 	"pixd/actors/ledger"
 )
 
@@ -10,8 +9,8 @@ import (
 type queue struct {
 	target       ledger.Target
 	subscription *ledger.Subscription // nil: it must be read
-	share        *share               // in whose line it waits for its turn; nil: in none
-	place        *list.Element        // in share.queues
+	pool         *pool                // in whose line it waits for its turn; nil: in none
+	place        fair.Place[ledger.AccountID, *queue]
 
 	// mark is the first row that was not read yet: rows before it are loaded, run, or are
 	// reported by Machine.Wake.

@@ -38,7 +38,7 @@ var knows = []struct {
 	{"actors/scheme/schemetest", []string{"actors/ledger", "actors/scheme"}},
 	{"actors/scheme/provider", []string{"actors/ledger", "actors/redact", "actors/scheme", "actors/strictjson"}},
 	{"actors/transfer", []string{"actors/due", "actors/fair", "actors/ledger", "actors/scheme"}},
-	{"actors/webhook", []string{"actors/ledger", "actors/redact", "wal"}},
+	{"actors/webhook", []string{"actors/alarms", "actors/fair", "actors/ledger", "actors/redact", "wal"}},
 	{"actors/strictjson", nil},
 	{"actors/keyed", nil},
 	{"actors/fair", nil},
@@ -48,7 +48,8 @@ var knows = []struct {
 	{"actors/restored", []string{"actors/history", "actors/ledger", "actors/registry", "actors/webhook", "wal"}},
 	{"actors/registry", []string{"actors/keyed", "actors/ledger", "actors/redact", "wal"}},
 	{"actors/history", []string{"actors/fair", "actors/ledger", "wal"}},
-	{"actors/due", []string{"actors/ledger"}},
+	{"actors/alarms", []string{"actors/ledger"}},
+	{"actors/due", []string{"actors/alarms", "actors/fair", "actors/ledger"}},
 	{"actors/account", []string{"actors/due", "actors/keyed", "actors/ledger", "actors/transfer", "actors/scheme", "wal"}},
 	{"actors/account/accounttest", []string{"actors/account", "actors/due", "actors/ledger"}},
 	{"actors/simulation", nil}, // its tests may import everything
