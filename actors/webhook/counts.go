@@ -79,15 +79,9 @@ func (d *Dispatcher) Oldest() (ledger.Millis, error) {
 			oldest = at
 		}
 	}
-	from, until := ledger.AllPending()
+	from, _ := ledger.AllPending()
 	for asked := 0; from != nil && asked < mostAsked; asked++ {
-		var at ledger.Pending
-		next := []byte(nil)
-		err := d.Rows.Scan(from, until, func(k, v []byte) (more bool, err error) {
-			at, err = ledger.DecodePending(k, v)
-			_, next = ledger.PendingOf(at.Target)
-			return false, err
-		})
+		at, next, err := firstWaiting(d.Rows, from)
 		if err != nil || next == nil {
 			return d.since(oldest), err
 		}

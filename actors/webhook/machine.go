@@ -148,28 +148,35 @@ const unreadAgain = 10_000
 // findMore looks for subscriptions with deliveries that an earlier process left: one seek for
 // each of them.
 func (m *Machine) findMore(rows Rows) error {
-	_, hi := ledger.AllPending()
 	for found := 0; m.find != nil && found < m.bounds.Find; found++ {
-		over := true
-		err := rows.Scan(m.find, hi, func(k, v []byte) (bool, error) {
-			over = false
-			m.find = append(slices.Clone(k), 0)
-			p, err := ledger.DecodePending(k, v)
-			if err != nil {
-				return false, err // the next step goes on behind the damaged row
-			}
-			m.line(m.queue(p.Target))
-			_, m.find = ledger.PendingOf(p.Target)
-			return false, nil
-		})
+		p, next, err := firstWaiting(rows, m.find)
+		if err == nil || next != nil { // where nothing could be read, the next step tries again
+			m.find = next
+		}
 		if err != nil {
 			return err
 		}
-		if over {
-			m.find = nil
+		if next != nil {
+			m.line(m.queue(p.Target))
 		}
 	}
 	return nil
+}
+
+// firstWaiting reads the first delivery that waits at a key or behind it. next is where the
+// deliveries of the next subscription begin, or, with the error for a damaged row, what is behind
+// that row; nil: there is none.
+func firstWaiting(rows Rows, from []byte) (p ledger.Pending, next []byte, err error) {
+	_, until := ledger.AllPending()
+	err = rows.Scan(from, until, func(k, v []byte) (more bool, err error) {
+		if p, err = ledger.DecodePending(k, v); err != nil {
+			next = append(slices.Clone(k), 0)
+		} else {
+			_, next = ledger.PendingOf(p.Target)
+		}
+		return false, err
+	})
+	return p, next, err
 }
 
 // rest forgets a queue of which nothing is due and nothing runs. What is due later is kept as
