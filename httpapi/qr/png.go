@@ -3,11 +3,11 @@ package qr
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
+	"hash/adler32"
 	"hash/crc32"
 
-	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/flate"
 )
 
 const (
@@ -40,7 +40,6 @@ const (
 type pngEncoder struct {
 	rows  []byte // the picture's rows, each with its filter
 	image bytes.Buffer
-	zlib  *zlib.Writer // writes to image
 }
 
 // encode returns the image of code, which is valid until the next call.
@@ -70,18 +69,13 @@ func (e *pngEncoder) sum(start int) {
 	e.image.Write(binary.BigEndian.AppendUint32(e.image.AvailableBuffer(), sum))
 }
 
-// compress writes the rows to the image.
+// compress writes the rows to the image, as a zlib stream (RFC 1950).
 func (e *pngEncoder) compress() {
-	if e.zlib == nil {
-		// Level 1 is the fastest that finds repetitions; here it also makes the smallest image.
-		e.zlib, _ = zlib.NewWriterLevel(&e.image, zlib.BestSpeed) // it fails for other levels only
-	} else {
-		e.zlib.Reset(&e.image)
-	}
-	_, err := e.zlib.Write(e.rows)
-	if err = errors.Join(err, e.zlib.Close()); err != nil {
+	e.image.WriteString("\x78\x01")
+	if err := flate.StatelessDeflate(&e.image, e.rows, true, nil); err != nil {
 		panic(fmt.Sprintf("qr: compressing in memory: %v", err))
 	}
+	e.image.Write(binary.BigEndian.AppendUint32(e.image.AvailableBuffer(), adler32.Checksum(e.rows)))
 }
 
 // pixels has, for eight modules of a row, their pixels: dark is 0, and white is 1.

@@ -40,7 +40,8 @@ func AppendImage(dst []byte, text string) ([]byte, error) {
 	defer drawings.Put(d)
 	d.parts = appendParts(d.parts[:0], text)
 	defer clear(d.parts) // they point to text
-	if !d.code.fromTable(&d.data, d.parts) {
+	if !d.fromTable() {
+		d.table = nil
 		if err := d.code.encode(d.parts, goqr.MinVersion, goqr.MaxVersion); err != nil {
 			return dst, fmt.Errorf("QR code of %d bytes: %w", len(text), err)
 		}
@@ -48,12 +49,20 @@ func AppendImage(dst []byte, text string) ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(append(dst, dataURI...), d.png.encode(&d.code)), nil
 }
 
-// drawing is the memory that one image takes while it is made.
+// drawing is the memory that one image takes while it is made. It keeps the code, because the next
+// image's may have much in common with it.
 type drawing struct {
 	parts []part
-	data  data
+	data  data // of parts; only for codes that may be put together from a table
+	shown
+	png pngEncoder
+}
+
+// shown is a code.
+type shown struct {
+	table *table // from which code was put together; nil: it was not, and of has no meaning
+	of    data
 	code  modules
-	png   pngEncoder
 }
 
 // drawings keeps memory for later images.

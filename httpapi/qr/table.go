@@ -16,14 +16,11 @@ import (
 // are read off codes which go-qr makes: two codes whose data differ in one bit differ in that
 // bit's modules.
 //
-// A charge's image takes 18 µs with a table and 36 µs without one; see docs/results.md, hand-written
+// A charge's image takes 20 µs with a table and 60 µs without one; see docs/results.md, hand-written
 // fast paths.
 type table struct {
-	// bases are two codes and their data, which end in the two different paddings.
-	bases [2]struct {
-		data data
-		code modules
-	}
+	// bases are two codes, of data which end in the two different paddings.
+	bases [2]shown
 
 	// first is the first bit of the data whose modules are known. No two texts differ in the bits
 	// before it, the head of the lead. Nor are they known for the last few bits.
@@ -49,13 +46,13 @@ var tables [maxTabled + 1]struct {
 	without atomic.Int64 // number of codes that were made without it
 }
 
-// fromTable sets m to the code of parts with the help of a table. It reports false, and m
-// has no meaning, if there is no table yet, or none that fits.
-func (m *modules) fromTable(d *data, parts []part) bool {
-	if len(parts) == 0 || !parts[0].alnum || len(parts[0].text) != lead {
+// fromTable makes the code of the parts with the help of a table. It reports false if there is no
+// table yet, or none that fits.
+func (d *drawing) fromTable() bool {
+	if len(d.parts) == 0 || !d.parts[0].alnum || len(d.parts[0].text) != lead {
 		return false
 	}
-	v := version(parts)
+	v := version(d.parts)
 	if v == 0 {
 		return false
 	}
@@ -67,22 +64,24 @@ func (m *modules) fromTable(d *data, parts []part) bool {
 		}
 		return false
 	}
-	d.set(parts, v)
-	return t.code(m, d)
+	d.data.set(d.parts, v)
+	return t.show(&d.shown, &d.data)
 }
 
-// code sets m to the code of d. It reports false if d sets one of the last bits, which
-// the table lacks.
-func (t *table) code(m *modules, d *data) bool {
-	base := &t.bases[0]
-	if d.b[d.end-1] != base.data.b[d.end-1] {
-		base = &t.bases[1]
+// show sets s to the code of d. It begins with the code that s has, if that has the same version and
+// padding, and inverts the modules of the bits that differ. It reports false, and s has no meaning, if
+// one of them is among the last bits, which the table lacks.
+func (t *table) show(s *shown, d *data) bool {
+	last := d.end - 1
+	if s.table != t || s.of.b[last] != d.b[last] {
+		*s = t.bases[0]
+		if s.of.b[last] != d.b[last] {
+			*s = t.bases[1]
+		}
 	}
-	m.size = base.code.size
-	rows := m.rows()
-	copy(rows, base.code.rows())
-	for i := range d.end {
-		for rest := d.b[i] ^ base.data.b[i]; rest != 0; rest &= rest - 1 {
+	rows := s.code.rows()
+	for i, b := range d.b[:d.end] {
+		for rest := b ^ s.of.b[i]; rest != 0; rest &= rest - 1 {
 			known := 8*i + 7 - bits.TrailingZeros8(rest) - t.first
 			if known >= len(t.changes) {
 				return false
@@ -90,6 +89,7 @@ func (t *table) code(m *modules, d *data) bool {
 			subtle.XORBytes(rows, rows, t.changes[known])
 		}
 	}
+	s.table, s.of = t, *d
 	return true
 }
 
@@ -100,7 +100,7 @@ func newTable(v int) *table {
 	t := &table{first: 4 + countBits(true, v)}
 	t.setBase(0, v, "")
 	t.setBase(1, v, "z")
-	if last := capacities[v] - 1; t.bases[0].data.b[last] == t.bases[1].data.b[last] {
+	if last := capacities[v] - 1; t.bases[0].of.b[last] == t.bases[1].of.b[last] {
 		t.setBase(1, v, "zz")
 	}
 	text := []byte(strings.Repeat("0", (8*capacities[v]-t.first)/11*2)) // two characters take 11 bits
@@ -122,7 +122,7 @@ func newTable(v int) *table {
 // setBase sets a base to the code of an empty lead and of rest.
 func (t *table) setBase(i, v int, rest string) {
 	parts := appendParts(nil, strings.Repeat("0", lead)+rest)
-	t.bases[i].data.set(parts, v)
+	t.bases[i].of.set(parts, v)
 	t.bases[i].code.encodeKnown(parts, v)
 }
 

@@ -19,6 +19,9 @@ var allTables = sync.OnceValue(func() (all [maxTabled + 1]*table) {
 	return all
 })
 
+// lastShown has for each version the code that was shown last.
+var lastShown [maxTabled + 1]shown
+
 // expectSame checks that the table of parts' version gives the code that go-qr gives, and
 // returns false where the table gives none.
 func expectSame(t interface{ Fatalf(string, ...any) }, parts []part) bool {
@@ -26,7 +29,7 @@ func expectSame(t interface{ Fatalf(string, ...any) }, parts []part) bool {
 	if allTables()[v] == nil {
 		return true
 	}
-	var want, got modules
+	var want modules
 	if err := want.encode(parts, goqr.MinVersion, goqr.MaxVersion); err != nil {
 		t.Fatalf("%v: %v", parts, err)
 	}
@@ -35,9 +38,12 @@ func expectSame(t interface{ Fatalf(string, ...any) }, parts []part) bool {
 	}
 	var d data
 	d.set(parts, v)
-	if !allTables()[v].code(&got, &d) {
+	s := &lastShown[v]
+	if !allTables()[v].show(s, &d) {
+		s.table = nil
 		return false
 	}
+	got := &s.code
 	if got.size != want.size || !bytes.Equal(got.rows(), want.rows()) {
 		t.Fatalf("%v: another code of version %d", parts, v)
 	}
@@ -104,18 +110,38 @@ func TestTableIsUsed(t *testing.T) {
 		})
 	}
 	work.Wait()
-	if !m.fromTable(new(data), parts) {
+	d := &drawing{parts: parts}
+	if !d.fromTable() {
 		t.Fatal("the table is not used")
 	}
 	if got := pngOf(t, chargeText); !bytes.Equal(got, want) {
 		t.Error("with the table the image is another one")
 	}
-	if n := testing.AllocsPerRun(100, func() { m.fromTable(new(data), parts) }); n > 1 && timed {
+	if n := testing.AllocsPerRun(100, func() { d.fromTable() }); n > 0 && timed {
 		t.Errorf("%v allocations", n)
 	}
 	for _, text := range []string{"", "a", "0123456789ABC", "0123456789ABC" + "a", strings.Repeat("A", 15), chargeText[:lead] + strings.Repeat("a", 300)} {
-		if m.fromTable(new(data), appendParts(nil, text)) {
+		if (&drawing{parts: appendParts(nil, text)}).fromTable() {
 			t.Errorf("%q: a code from a table", text)
+		}
+	}
+}
+
+// TestTableAfterOtherCodes checks images one after the other in the same memory: of charges, which
+// have a table, and of texts with and without one, so that codes begin with different ones.
+func TestTableAfterOtherCodes(t *testing.T) {
+	tabledCharge()
+	longer := strings.Replace(chargeText, "Padaria Joao", "Padaria Joao e Filhos de Sao Tome das Letras", 1)
+	other := strings.Replace(chargeText, "K7QWERTY", "AAAAAAAA", 1)
+	for range 3 {
+		for _, text := range []string{chargeText, other, "x" + chargeText[1:], other, longer, "a", chargeText, chargeText + "\x01", other} {
+			var m modules
+			if err := m.encode(appendParts(nil, text), goqr.MinVersion, goqr.MaxVersion); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(pngOf(t, text), new(pngEncoder).encode(&m)) {
+				t.Errorf("another image of %q", text)
+			}
 		}
 	}
 }
