@@ -209,6 +209,21 @@ func TestLookBackKeepsTheShare(t *testing.T) {
 	}
 }
 
+// TestDroppedIsForgotten checks that a postponed task which makes room for another is not taken for a
+// postponed one any more, and that no more are kept than may be.
+func TestDroppedIsForgotten(t *testing.T) {
+	p := newPutOff(1)
+	p.add(later{ledger.Due{ID: txID(1)}, 10, hopelessAfter + 1})
+	p.add(later{ledger.Due{ID: txID(2)}, 20, 0})
+	p.add(later{ledger.Due{ID: txID(3)}, 5, 0})
+	if p.has(txID(1)) || !p.has(txID(2)) || p.has(txID(3)) || len(p.byID) != 1 {
+		t.Errorf("kept: %v", p.byID)
+	}
+	if l, ok := p.due(30, func() bool { return true }); !ok || l.due.ID != txID(2) || len(p.byID) != 0 {
+		t.Errorf("%+v, %v", l, ok)
+	}
+}
+
 // ends ends a task whose payout waits no more.
 func ends(m *Machine, s *shelf, t Task, now ledger.Millis) {
 	delete(s.rows, string(ledger.DueKey(t.due.Kind, t.due.At, t.due.Account, t.due.ID)))

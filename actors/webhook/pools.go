@@ -33,12 +33,6 @@ func (p *pool) add(q *queue) {
 	}
 }
 
-// remove takes a queue out of the line that it is in.
-func (q *queue) remove() {
-	q.pool.Remove(q.place)
-	q.pool = nil
-}
-
 // next takes the queue out of the line whose turn it is; nil where no account has a turn.
 func (p *pool) next() *queue {
 	_, q, ok := p.Next()

@@ -14,7 +14,7 @@ func (m *Machine) line(q *queue) {
 		return
 	}
 	if q.pool != nil {
-		q.remove()
+		q.pool.Remove(q.place)
 	}
 	to.add(q)
 }
