@@ -6,6 +6,7 @@ import (
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/scheme/brcode"
+	"pixd/httpapi/qr"
 )
 
 // createCharge is POST /pix/cash-in.
@@ -60,7 +61,7 @@ func renderCharge(t *ledger.Transaction, camel bool) (int, []byte) {
 	o.text("qr_code", text)
 	o.name("qr_code_image")
 	o.b = append(o.b, '"')
-	if o.b, err = qrImage(o.b, text); err != nil {
+	if o.b, err = qr.AppendImage(o.b, text); err != nil {
 		return internalBody()
 	}
 	o.b = append(o.b, '"')

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -192,19 +193,8 @@ func hex4(b []byte) (rune, bool) {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false
 	}
-	var r rune
-	for _, d := range b[2:6] {
-		switch {
-		case digit(d):
-			d -= '0'
-		case d|0x20 >= 'a' && d|0x20 <= 'f':
-			d = d | 0x20 - 'a' + 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(d)
-	}
-	return r, true
+	r, err := strconv.ParseUint(string(b[2:6]), 16, 16)
+	return rune(r), err == nil //nolint:gosec // four digits
 }
 
 // shortEscapes has, for each control character with a two-character escape, the second

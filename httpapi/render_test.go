@@ -10,6 +10,7 @@ import (
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/scheme/brcode"
+	"pixd/httpapi/qr"
 )
 
 func TestRenderPayout(t *testing.T) {
@@ -73,7 +74,7 @@ func TestRenderCharge(t *testing.T) {
 	if err := json.Unmarshal(body, &fields); err != nil {
 		t.Fatal(err)
 	}
-	image, err := qrImage(nil, fields.Code)
+	image, err := qr.AppendImage(nil, fields.Code)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,8 +91,8 @@ func (m *Machine) figures() *Figures {
 		if l.need == layout.NeedsClock {
 			in = &f.Clock
 		}
-		in.Running += l.fresh + l.again
-		in.Waiting += len(l.parked.ids)
+		in.Running += l.line.InUse()
+		in.Waiting += l.line.Waiting()
 	}
 	return f
 }

@@ -1,6 +1,7 @@
 package due
 
 import (
+	"pixd/actors/fair"
 	"pixd/actors/layout"
 	"pixd/actors/pix"
 )
@@ -18,10 +19,14 @@ type lane struct {
 	machine *Machine
 	need    layout.Need
 	kinds   []*kind
-	first   int    // index in kinds of the kind whose rows the next step reads first
-	fresh   int    // number of running tasks that run for the first time
-	again   int    // number of running tasks that ran before
-	parked  parked // rows whose account has as many tasks running as its share
+	first   int // index in kinds of the kind whose rows the next step reads first
+	fresh   int // number of running tasks that run for the first time
+
+	// line counts the running tasks. Rows whose account has as many of them as its share are parked
+	// in it: accounts take turns, and the rows of one account keep their order.
+	line   fair.Line[pix.AccountID, waiting]
+	parked map[layout.EntityID]bool // of the rows in line
+
 	later   putOff
 	tokens  pix.Millis // allowance for tasks that will probably change nothing, in thousandths of a task
 	counted pix.Millis // engine time at which tokens were last added
@@ -33,6 +38,12 @@ type lane struct {
 }
 
 type kind struct{ front, trail, back cursor }
+
+// waiting is a parked row, and how its task starts.
+type waiting struct {
+	due layout.Due
+	as  started
+}
 
 const (
 	lookEvery  = pix.Millis(200)
@@ -58,7 +69,10 @@ const (
 )
 
 func newLane(m *Machine, need layout.Need) *lane {
-	l := &lane{machine: m, need: need, parked: newParked(), later: newPutOff(m.bounds.Remember)}
+	l := &lane{
+		machine: m, need: need, line: fair.NewLine[pix.AccountID, waiting](m.bounds.AtOnce, m.bounds.Share),
+		parked: map[layout.EntityID]bool{}, later: newPutOff(m.bounds.Remember),
+	}
 	for _, k := range layout.DueKinds() {
 		if k.Need() == need {
 			l.kinds = append(l.kinds, &kind{newCursor(k), newCursor(k), newCursor(k)})
@@ -82,48 +96,45 @@ func (l *lane) heard(r Result, now pix.Millis) (alert bool) {
 	return alert
 }
 
-// room tells whether another task of the lane may start.
-func (l *lane) room() bool { return l.fresh+l.again < l.machine.bounds.AtOnce }
-
 // roomForFresh tells whether a task may start that has not run before. While postponed
 // tasks are due, a quarter of Bounds.AtOnce is reserved for them.
 func (l *lane) roomForFresh(now pix.Millis) bool {
 	most := l.machine.bounds.AtOnce
-	return l.room() && (l.fresh < most-most/4 || !l.later.waits(now))
-}
-
-// shared tells whether an account has as many tasks running as its share of the lane.
-func (l *lane) shared(a pix.AccountID) bool {
-	at := l.parked.accounts[a]
-	return at != nil && at.running >= l.machine.bounds.Share
+	return !l.line.Full() && (l.fresh < most-most/4 || !l.later.waits(now))
 }
 
 // start starts the task of a row, or parks the row. False: there is no room for it.
 func (l *lane) start(s *step, d layout.Due, v started) bool {
 	switch {
-	case !l.shared(d.Account):
+	case !l.line.Shared(d.Account):
 		s.begin(d, v)
-	case len(l.parked.ids) < l.machine.bounds.Remember:
-		l.parked.park(waiting{d, v})
+	case l.line.Waiting() < l.machine.bounds.Remember:
+		l.park(waiting{d, v})
 	default:
 		return false
 	}
 	return true
 }
 
+func (l *lane) park(w waiting) {
+	l.parked[w.due.ID] = true
+	l.line.Add(w.due.Account, w)
+}
+
 // startParked starts the tasks of parked rows, in turn.
 func (l *lane) startParked(s *step) error {
 	for l.roomForFresh(s.now) {
-		w, ok := l.parked.next(l.machine.bounds.Share)
+		_, w, ok := l.line.Next()
 		if !ok {
 			return nil
 		}
+		delete(l.parked, w.due.ID)
 		if l.machine.closed[w.due.Account] {
 			continue
 		}
 		there, err := stands(s.rows, w.due)
 		if err != nil {
-			l.parked.park(w)
+			l.park(w)
 			return err
 		}
 		if there {
@@ -140,12 +151,17 @@ func stands(rows Rows, d layout.Due) (bool, error) {
 	return there, err
 }
 
-func (l *lane) count(v started, a pix.AccountID, n int) {
-	l.parked.count(a, n)
-	if v.again {
-		l.again += n
-	} else {
-		l.fresh += n
+// begins counts a task that starts.
+func (l *lane) begins(v started, a pix.AccountID) {
+	if l.line.Begin(a); !v.again {
+		l.fresh++
+	}
+}
+
+// ends stops counting a task.
+func (l *lane) ends(v started, a pix.AccountID) {
+	if l.line.End(a); !v.again {
+		l.fresh--
 	}
 }
 
@@ -194,7 +210,7 @@ func (l *lane) look(s *step, c *cursor, until pix.Millis) error {
 // passes tells whether a row needs no task now: its task is running or postponed, the row is
 // parked, or its account is quarantined.
 func (l *lane) passes(d layout.Due) bool {
-	return l.machine.busy(d.ID) || l.later.has(d.ID) || l.parked.ids[d.ID] || l.machine.closed[d.Account]
+	return l.machine.busy(d.ID) || l.later.has(d.ID) || l.parked[d.ID] || l.machine.closed[d.Account]
 }
 
 // lookBack starts a few tasks of rows that the other cursors have missed.
@@ -209,17 +225,17 @@ func (l *lane) lookBack(s *step) error {
 		}
 	}
 	for _, k := range l.kinds {
-		if !k.back.more || !l.room() || s.now < k.back.lookAt {
+		if !k.back.more || l.line.Full() || s.now < k.back.lookAt {
 			continue
 		}
 		over, err := k.back.scan(s.rows, s.now-trailAfter, l.machine.bounds.Look, func(d layout.Due) (bool, error) {
 			if l.passes(d) || k.front.before(d) {
 				return true, nil
 			}
-			if l.shared(d.Account) {
+			if l.line.Shared(d.Account) {
 				return true, nil // the next look back finds it
 			}
-			if !l.room() || !l.spend() {
+			if l.line.Full() || !l.spend() {
 				return false, nil
 			}
 			s.begin(d, started{l, true, hopelessAfter})
@@ -235,9 +251,9 @@ func (l *lane) lookBack(s *step) error {
 
 // putOffNow starts the postponed tasks whose time has come.
 func (l *lane) putOffNow(s *step) error {
-	for l.room() {
-		p := l.later.due(s.now, l.spend)
-		if p == nil {
+	for !l.line.Full() {
+		p, ok := l.later.due(s.now, l.spend)
+		if !ok {
 			return nil
 		}
 		if l.machine.closed[p.due.Account] {
@@ -245,11 +261,11 @@ func (l *lane) putOffNow(s *step) error {
 		}
 		there, err := stands(s.rows, p.due)
 		if err != nil {
-			l.later.keep(p)
+			l.later.add(p)
 			return err
 		}
 		if there && !l.start(s, p.due, started{l, true, p.tries}) {
-			l.later.keep(p)
+			l.later.add(p)
 			return nil
 		}
 	}
@@ -287,13 +303,13 @@ const (
 func (l *lane) done(t Task, r Result, tries int, now pix.Millis) {
 	switch {
 	case r.failed():
-		l.later.add(t.due, now+failedAgain, tries+1)
+		l.later.add(later{t.due, now + failedAgain, tries + 1})
 	case (r.Unheard || r.Open) && r.Rarely:
-		l.later.add(t.due, now+min(unheardAgain<<min(tries+1, 12), rarelyMost), tries+1)
+		l.later.add(later{t.due, now + min(unheardAgain<<min(tries+1, 12), rarelyMost), tries + 1})
 	case r.Unheard, r.Open:
-		l.later.add(t.due, now+min(unheardAgain<<min(tries, 8), unheardMost), tries+1)
+		l.later.add(later{t.due, now + min(unheardAgain<<min(tries, 8), unheardMost), tries + 1})
 	case r.Again != 0:
-		l.later.add(t.due, r.Again, tries)
+		l.later.add(later{t.due, r.Again, tries})
 	default:
 		l.tokens = min(tokensMost, l.tokens+2*token)
 	}

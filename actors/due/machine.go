@@ -152,7 +152,7 @@ type started struct {
 // begin starts a task for the payout of a due row.
 func (s *step) begin(d layout.Due, v started) {
 	v.lane.machine.working[d.ID] = v
-	v.lane.count(v, d.Account, 1)
+	v.lane.begins(v, d.Account)
 	s.tasks = append(s.tasks, Task{Account: d.Account, ID: d.ID, Seq: d.Seq, due: d})
 }
 
@@ -165,14 +165,14 @@ func (m *Machine) resumed(s *step) error {
 	for len(m.resume) > 0 {
 		c := &m.resume[0]
 		l := m.lane(c.kind.Need())
-		if s.now < l.quiet || !l.room() {
+		if s.now < l.quiet || l.line.Full() {
 			return nil
 		}
 		over, err := c.scan(s.rows, pix.Latest, m.bounds.Look, func(d layout.Due) (bool, error) {
-			if m.busy(d.ID) || l.parked.ids[d.ID] || m.closed[d.Account] {
+			if m.busy(d.ID) || l.parked[d.ID] || m.closed[d.Account] {
 				return true, nil
 			}
-			if !l.room() {
+			if l.line.Full() {
 				return false, nil
 			}
 			in := d.Kind == layout.DueTransfer && d.At > s.now+m.orphan // stamped by a clock that was ahead
@@ -224,7 +224,7 @@ func (m *Machine) Done(t Task, r Result, now pix.Millis) (alert bool) {
 		return false
 	}
 	delete(m.working, t.ID)
-	was.lane.count(was, t.Account, -1)
+	was.lane.ends(was, t.Account)
 	alert = was.lane.heard(r, now)
 	if r.closed() && m.closed[t.Account] {
 		return alert

@@ -48,7 +48,7 @@ func TestAccountsShareALane(t *testing.T) {
 			t.Errorf("%s: %d tasks of %d rows", name, len(order), greedy)
 		}
 		for _, l := range m.lanes {
-			if len(l.parked.ids) != 0 || len(l.parked.accounts) != 0 || l.parked.turns.Len() != 0 {
+			if len(l.parked) != 0 || l.line.Waiting() != 0 || l.line.InUse() != 0 {
 				t.Errorf("%s: left: %+v", name, l.parked)
 			}
 		}
@@ -76,26 +76,6 @@ func TestLanesAreBounded(t *testing.T) {
 	ends(m, s, running[layout.DueQueued][0], 10_001)
 	if next := look(t, m, 10_001+lookEvery, s); len(next) != 1 || next[0].Kind() != layout.DueQueued {
 		t.Errorf("%d tasks follow one that has ended", len(next))
-	}
-}
-
-// TestParkedTakeTurns checks that accounts whose rows wait take turns.
-func TestParkedTakeTurns(t *testing.T) {
-	p := newParked()
-	for n, a := range []pix.AccountID{1, 1, 1, 2, 3, 3} {
-		p.park(waiting{due: layout.Due{Account: a, ID: txID(n)}})
-	}
-	p.count(3, 5)
-	var order []pix.AccountID
-	for w, ok := p.next(5); ok; w, ok = p.next(5) {
-		order = append(order, w.due.Account)
-	}
-	if !slices.Equal(order, []pix.AccountID{1, 2, 1, 1}) || len(p.ids) != 2 {
-		t.Errorf("%v, and %d wait", order, len(p.ids))
-	}
-	p.count(3, -5)
-	if w, ok := p.next(5); !ok || w.due.ID != txID(4) {
-		t.Errorf("%+v", w)
 	}
 }
 
@@ -153,8 +133,8 @@ func TestParkedAreBounded(t *testing.T) {
 	for now := pix.Millis(10_000); now < 100_000 && seen < n; now += lookEvery {
 		next := look(t, m, now, s)
 		for _, l := range m.lanes {
-			if len(l.parked.ids) > b.Remember {
-				t.Fatalf("%d rows kept", len(l.parked.ids))
+			if len(l.parked) > b.Remember {
+				t.Fatalf("%d rows kept", len(l.parked))
 			}
 		}
 		seen += len(next)
@@ -227,6 +207,21 @@ func TestLookBackKeepsTheShare(t *testing.T) {
 	}
 	if again != b.Share-1 {
 		t.Errorf("%d of the rows that were forgotten have had a task", again)
+	}
+}
+
+// TestDroppedIsForgotten checks that a postponed task which makes room for another is not taken for a
+// postponed one any more, and that no more are kept than may be.
+func TestDroppedIsForgotten(t *testing.T) {
+	p := newPutOff(1)
+	p.add(later{layout.Due{ID: txID(1)}, 10, hopelessAfter + 1})
+	p.add(later{layout.Due{ID: txID(2)}, 20, 0})
+	p.add(later{layout.Due{ID: txID(3)}, 5, 0})
+	if p.has(txID(1)) || !p.has(txID(2)) || p.has(txID(3)) || len(p.byID) != 1 {
+		t.Errorf("kept: %v", p.byID)
+	}
+	if l, ok := p.due(30, func() bool { return true }); !ok || l.due.ID != txID(2) || len(p.byID) != 0 {
+		t.Errorf("%+v, %v", l, ok)
 	}
 }
 

@@ -3,7 +3,6 @@
 package fair
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"sync"
@@ -23,61 +22,45 @@ type Bounds struct {
 // back goes to the next user that waits, and within one user to who has waited longest. A user
 // is, for example, an account. All methods may be called from any goroutine.
 type Pool[K comparable] struct {
-	bounds Bounds
+	queue int // see Bounds
 
 	mu      sync.Mutex
-	inUse   int
-	waiting int
+	line    Line[K, chan struct{}] // of channels, each of which is closed when its waiter gets a place
 	refused uint64
-	users   map[K]*user
-	turns   list.List // of *user: those that wait and have a place of their share left
-}
-
-type user struct {
-	inUse   int
-	waiting list.List // of chan struct{}, which is closed when its waiter gets a place
-	turn    *list.Element
 }
 
 // New makes a pool of which no place is in use.
-func New[K comparable](b Bounds) *Pool[K] { return &Pool[K]{bounds: b, users: map[K]*user{}} }
+func New[K comparable](b Bounds) *Pool[K] {
+	return &Pool[K]{queue: b.Queue, line: NewLine[K, chan struct{}](b.Places, b.Share)}
+}
 
 // Take waits until the user k has a place. Whoever got one must call Give once. Errors: ErrFull,
 // at once; the context's error, where it ends first.
 func (p *Pool[K]) Take(ctx context.Context, k K) error {
 	p.mu.Lock()
-	u := p.users[k]
-	if u == nil {
-		u = &user{}
-		p.users[k] = u
-	}
-	if p.inUse < p.bounds.Places && u.inUse < p.bounds.Share {
-		p.inUse++
-		u.inUse++
+	if !p.line.Full() && !p.line.Shared(k) {
+		p.line.Begin(k)
 		p.mu.Unlock()
 		return nil
 	}
-	if u.waiting.Len() >= p.bounds.Queue {
+	if _, waiting := p.line.Of(k); waiting >= p.queue {
 		p.refused++
-		p.forget(k, u)
 		p.mu.Unlock()
 		return ErrFull
 	}
 	mine := make(chan struct{})
-	place := u.waiting.PushBack(mine)
-	p.waiting++
-	p.line(u)
+	place := p.line.Add(k, mine)
 	p.mu.Unlock()
 	select {
 	case <-mine:
 		return nil
 	case <-ctx.Done():
-		return p.leave(ctx, k, u, place, mine)
+		return p.leave(ctx, place, mine)
 	}
 }
 
 // leave ends a wait, unless the waiter was given a place meanwhile: then it has the place.
-func (p *Pool[K]) leave(ctx context.Context, k K, u *user, place *list.Element, mine <-chan struct{}) error {
+func (p *Pool[K]) leave(ctx context.Context, place Place[K, chan struct{}], mine <-chan struct{}) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
@@ -85,59 +68,19 @@ func (p *Pool[K]) leave(ctx context.Context, k K, u *user, place *list.Element, 
 		return nil
 	default:
 	}
-	u.waiting.Remove(place)
-	p.waiting--
+	p.line.Remove(place)
 	p.refused++
-	p.line(u)
-	p.forget(k, u)
 	return ctx.Err()
 }
 
-// Give gives back a place of the user k.
+// Give gives back a place of the user k, to the one whose turn it is.
 func (p *Pool[K]) Give(k K) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	u := p.users[k]
-	if u == nil || u.inUse == 0 {
-		panic("fair: a place is given back that was not taken")
-	}
-	u.inUse--
-	p.inUse--
-	p.line(u)
-	if next := p.turns.Front(); next != nil {
-		p.serve(next.Value.(*user))
-	}
-	p.forget(k, u)
-}
-
-// serve gives a free place to the user whose turn it is.
-func (p *Pool[K]) serve(u *user) {
-	first := u.waiting.Front()
-	close(u.waiting.Remove(first).(chan struct{}))
-	p.waiting--
-	u.inUse++
-	p.inUse++
-	p.turns.Remove(u.turn)
-	u.turn = nil
-	p.line(u)
-}
-
-// line lets the user take turns while it waits and its share is not used up.
-func (p *Pool[K]) line(u *user) {
-	switch takes := u.waiting.Len() > 0 && u.inUse < p.bounds.Share; {
-	case takes && u.turn == nil:
-		u.turn = p.turns.PushBack(u)
-	case !takes && u.turn != nil:
-		p.turns.Remove(u.turn)
-		u.turn = nil
-	}
-}
-
-// forget drops a user that has no place and does not wait, so that memory follows what is at
-// work.
-func (p *Pool[K]) forget(k K, u *user) {
-	if u.inUse == 0 && u.waiting.Len() == 0 {
-		delete(p.users, k)
+	p.line.End(k)
+	if next, waiter, waits := p.line.Next(); waits {
+		p.line.Begin(next)
+		close(waiter)
 	}
 }
 
@@ -152,5 +95,5 @@ type Counts struct {
 func (p *Pool[K]) Counts() Counts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Counts{p.inUse, p.waiting, p.refused}
+	return Counts{p.line.InUse(), p.line.Waiting(), p.refused}
 }

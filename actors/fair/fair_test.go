@@ -76,8 +76,8 @@ func TestTurns(t *testing.T) {
 		t.Errorf("served %v, want %v", w.got, want)
 	}
 	p.Give(holder)
-	if p.Counts() != (Counts{}) || len(p.users) != 0 || p.turns.Len() != 0 {
-		t.Errorf("at rest: %+v, %d users, %d turns", p.Counts(), len(p.users), p.turns.Len())
+	if p.Counts() != (Counts{}) || len(p.line.users) != 0 || p.line.turns.Len() != 0 {
+		t.Errorf("at rest: %+v, %d users, %d turns", p.Counts(), len(p.line.users), p.line.turns.Len())
 	}
 }
 
@@ -171,8 +171,8 @@ func TestGivenAndLeft(t *testing.T) {
 		work.Wait()
 		cancel()
 	}
-	if c := p.Counts(); c.InUse != 0 || c.Waiting != 0 || len(p.users) != 0 { // how many waits ended without a place is chance
-		t.Errorf("%+v, %d users", c, len(p.users))
+	if c := p.Counts(); c.InUse != 0 || c.Waiting != 0 || len(p.line.users) != 0 { // how many waits ended without a place is chance
+		t.Errorf("%+v, %d users", c, len(p.line.users))
 	}
 }
 

@@ -86,13 +86,13 @@ func TestRefusedIsForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p.bounds.Queue = 1
+	p.queue = 1
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := p.Take(ended, 200); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	if got := p.Counts(); len(p.users) != 1 || p.turns.Len() != 0 || got != (Counts{InUse: 1, Refused: 101}) {
-		t.Errorf("%d users are remembered, %d have turns: %+v", len(p.users), p.turns.Len(), got)
+	if got := p.Counts(); len(p.line.users) != 1 || p.line.turns.Len() != 0 || got != (Counts{InUse: 1, Refused: 101}) {
+		t.Errorf("%d users are remembered, %d have turns: %+v", len(p.line.users), p.line.turns.Len(), got)
 	}
 }

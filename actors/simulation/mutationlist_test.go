@@ -446,8 +446,8 @@ var mutations = []mutation{
 	{
 		"quarantine-takes-places", "each look at a quarantined account takes a place for good",
 		"actors/due/machine.go",
-		"\twas.lane.count(was, t.Account, -1)\n\talert =",
-		"\tif !r.closed() {\n\t\twas.lane.count(was, t.Account, -1)\n\t}\n\talert =",
+		"\twas.lane.ends(was, t.Account)\n\talert =",
+		"\tif !r.closed() {\n\t\twas.lane.ends(was, t.Account)\n\t}\n\talert =",
 	},
 	{
 		"reference-at-another-amount", "another amount under a used reference counts as a repeat, and is never credited",
@@ -650,7 +650,7 @@ var mutations = []mutation{
 	{
 		"resting-queue-forgotten", "a subscription of which nothing is due now is forgotten together with what is due later",
 		"actors/webhook/machine.go",
-		"m.waiting.set(q.target, until)",
+		"m.waiting.Set(q.target, until)",
 		"_ = until",
 	},
 	{

@@ -13,7 +13,7 @@ import (
 type Lanes struct {
 	payments  *fair.Pool[pix.AccountID] // jobs that are started for a request, a merchant's or an operator's
 	questions *fair.Pool[pix.AccountID] // jobs of due tasks: they ask what became of a transfer, or try a queued one again
-	pace      pace
+	pace      *pace
 	now       func() time.Duration
 }
 
@@ -36,13 +36,11 @@ const Calls = paymentPlaces + questionPlaces
 // NewLanes makes lanes in which no job is at work. now is the time since any one moment, by a
 // clock that does not jump.
 func NewLanes(now func() time.Duration) *Lanes {
-	l := &Lanes{
-		now:       now,
+	return &Lanes{
+		now: now, pace: newPace(paceLimits, now),
 		payments:  fair.New[pix.AccountID](fair.Bounds{Places: paymentPlaces, Share: paymentShare, Queue: waiting}),
 		questions: fair.New[pix.AccountID](fair.Bounds{Places: questionPlaces, Share: questionShare, Queue: waiting}),
 	}
-	l.pace.limits, l.pace.now = paceLimits, now
-	return l
 }
 
 // of returns the lane of a job.

@@ -1,11 +1,11 @@
 package transfer
 
 import (
-	"container/list"
 	"context"
 	"sync"
 	"time"
 
+	"pixd/actors/fair"
 	"pixd/actors/pix"
 )
 
@@ -18,10 +18,13 @@ type pace struct {
 	limits paceBounds
 	now    func() time.Duration // see NewLanes
 
-	mu      sync.Mutex
-	waiting int       // jobs
-	lines   list.List // of *line, in the order of their accounts' turns
-	of      map[pix.AccountID]*line
+	mu sync.Mutex
+
+	// line has the jobs that wait, as channels that are closed when the job may ask. Accounts take
+	// turns, so that where few may ask, one account's many are not in another's way. No places are
+	// counted in it.
+	line fair.Line[pix.AccountID, chan struct{}]
+
 	ticking bool
 	down    bool          // no call was answered since one failed
 	probing bool          // while it is down: a job was let ask, and its call has not ended
@@ -30,19 +33,16 @@ type pace struct {
 	rate    int           // how many jobs may ask in the next tick; 0: all
 }
 
-// line has an account's jobs that wait. Accounts take turns, so that where few may ask, one
-// account's many are not in another's way.
-type line struct {
-	account pix.AccountID
-	jobs    list.List // of chan struct{}, closed when the job may ask; who waits longest is first
-	turn    *list.Element
-}
-
 // paceBounds are the times and rates of a pace.
 type paceBounds struct {
 	tick time.Duration // how long a job in doubt waits at least
 	most time.Duration // longest time between two probes
 	full int           // at this many jobs in a tick, all may ask
+}
+
+// newPace makes a pace of which no job waits; now is NewLanes's.
+func newPace(limits paceBounds, now func() time.Duration) *pace {
+	return &pace{limits: limits, now: now, line: fair.NewLine[pix.AccountID, chan struct{}](1, 1)}
 }
 
 var paceLimits = paceBounds{tick: pause, most: 3200 * time.Millisecond, full: 1024}
@@ -94,9 +94,7 @@ func (p *pace) takeProbe() bool {
 func (p *pace) again(ctx context.Context, account pix.AccountID) bool {
 	p.mu.Lock()
 	mine := make(chan struct{})
-	l := p.line(account)
-	place := l.jobs.PushBack(mine)
-	p.waiting++
+	place := p.line.Add(account, mine)
 	if !p.ticking {
 		p.ticking = true
 		time.AfterFunc(p.limits.tick, p.ticked)
@@ -113,49 +111,16 @@ func (p *pace) again(ctx context.Context, account pix.AccountID) bool {
 	case <-mine:
 		return true
 	default:
-		l.jobs.Remove(place)
-		p.waiting--
-		p.forget(l)
+		p.line.Remove(place)
 		return false
 	}
-}
-
-// line returns an account's line.
-func (p *pace) line(account pix.AccountID) *line {
-	l := p.of[account]
-	if l == nil {
-		if p.of == nil {
-			p.of = map[pix.AccountID]*line{}
-		}
-		l = &line{account: account}
-		l.turn = p.lines.PushBack(l)
-		p.of[account] = l
-	}
-	return l
-}
-
-// forget drops a line in which no job waits.
-func (p *pace) forget(l *line) {
-	if l.jobs.Len() == 0 {
-		p.lines.Remove(l.turn)
-		delete(p.of, l.account)
-	}
-}
-
-// let lets the job ask whose turn it is.
-func (p *pace) let() {
-	l := p.lines.Front().Value.(*line)
-	close(l.jobs.Remove(l.jobs.Front()).(chan struct{}))
-	p.waiting--
-	p.lines.MoveToBack(l.turn)
-	p.forget(l)
 }
 
 // ticked lets the jobs of one tick ask.
 func (p *pace) ticked() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := p.waiting
+	n := p.line.Waiting()
 	switch {
 	case p.down && p.takeProbe():
 		n = 1
@@ -167,10 +132,11 @@ func (p *pace) ticked() {
 			p.rate = 0
 		}
 	}
-	for ; n > 0 && p.waiting > 0; n-- {
-		p.let()
+	for ; n > 0 && p.line.Waiting() > 0; n-- {
+		_, job, _ := p.line.Next()
+		close(job)
 	}
-	if p.ticking = p.waiting > 0; p.ticking {
+	if p.ticking = p.line.Waiting() > 0; p.ticking {
 		time.AfterFunc(p.limits.tick, p.ticked)
 	}
 }
@@ -179,5 +145,5 @@ func (p *pace) ticked() {
 func (p *pace) state() (waiting int, down bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.waiting, p.down
+	return p.line.Waiting(), p.down
 }

@@ -44,8 +44,8 @@ func TestTurnsToAskAgain(t *testing.T) {
 		}
 		end()
 		synctest.Wait()
-		if waiting, _ := l.pace.state(); waiting != 0 || l.pace.lines.Len() != 0 || len(l.pace.of) != 0 {
-			t.Errorf("%d wait, in %d lines of %d accounts", waiting, l.pace.lines.Len(), len(l.pace.of))
+		if waiting, _ := l.pace.state(); waiting != 0 {
+			t.Errorf("%d wait", waiting)
 		}
 	})
 }
@@ -53,20 +53,24 @@ func TestTurnsToAskAgain(t *testing.T) {
 // TestRateIsShared checks that of the jobs that may ask when the scheme returns, each account has
 // an equal part.
 func TestRateIsShared(t *testing.T) {
-	p := pace{limits: paceLimits, now: func() time.Duration { return 0 }, ticking: true, rate: 8}
+	p := newPace(paceLimits, func() time.Duration { return 0 })
+	p.ticking, p.rate = true, 8
 	for _, account := range []pix.AccountID{1, 3, 2} { // in this order they have their turns
 		for range map[pix.AccountID]int{1: 1000, 2: 3, 3: 1000}[account] {
-			p.line(account).jobs.PushBack(make(chan struct{}))
-			p.waiting++
+			p.line.Add(account, make(chan struct{}))
 		}
 	}
 	p.ticked()
 	p.mu.Lock() // the next tick comes by itself
 	defer p.mu.Unlock()
-	if p.of[1].jobs.Len()+p.of[3].jobs.Len() != 2000-6 || p.waiting != 2003-8 {
-		t.Errorf("%d and %d are left, %d in all", p.of[1].jobs.Len(), p.of[3].jobs.Len(), p.waiting)
+	left := map[pix.AccountID]int{}
+	for account := range pix.AccountID(4) {
+		_, left[account] = p.line.Of(account)
 	}
-	if l := p.of[2]; l == nil || l.jobs.Len() != 1 {
+	if left[1]+left[3] != 2000-6 || p.line.Waiting() != 2003-8 {
+		t.Errorf("%v are left, %d in all", left, p.line.Waiting())
+	}
+	if left[2] != 1 {
 		t.Error("the small account did not have two of eight turns")
 	}
 }
@@ -116,10 +120,10 @@ func TestProbes(t *testing.T) {
 // each time, and from full on all.
 func TestRisingRate(t *testing.T) {
 	const jobs = 4 * 1024
-	p := pace{limits: paceLimits, now: func() time.Duration { return 0 }, ticking: true, down: true}
+	p := newPace(paceLimits, func() time.Duration { return 0 })
+	p.ticking, p.down = true, true
 	for n := range jobs {
-		p.line(pix.AccountID(n % 7)).jobs.PushBack(make(chan struct{}))
-		p.waiting++
+		p.line.Add(pix.AccountID(n%7), make(chan struct{}))
 	}
 	p.answered()
 	p.answered() // another answer changes nothing
@@ -129,8 +133,8 @@ func TestRisingRate(t *testing.T) {
 			rate = left
 		}
 		p.ticked()
-		if left -= rate; p.waiting != left {
-			t.Fatalf("%d jobs are left after a tick of %d, want %d", p.waiting, rate, left)
+		if left -= rate; p.line.Waiting() != left {
+			t.Fatalf("%d jobs are left after a tick of %d, want %d", p.line.Waiting(), rate, left)
 		}
 		if left > 0 {
 			p.answered()

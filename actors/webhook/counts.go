@@ -80,15 +80,9 @@ func (d *Dispatcher) Oldest() (pix.Millis, error) {
 			oldest = at
 		}
 	}
-	from, until := layout.AllPending()
+	from, _ := layout.AllPending()
 	for asked := 0; from != nil && asked < mostAsked; asked++ {
-		var at layout.Pending
-		next := []byte(nil)
-		err := d.Rows.Scan(from, until, func(k, v []byte) (more bool, err error) {
-			at, err = layout.DecodePending(k, v)
-			_, next = layout.PendingOf(at.Target)
-			return false, err
-		})
+		at, next, err := firstWaiting(d.Rows, from)
 		if err != nil || next == nil {
 			return d.since(oldest), err
 		}

@@ -111,8 +111,8 @@ func TestTotal(t *testing.T) {
 		for ; f.now < t0+60*second; f.now += 50 {
 			f.step()
 			for c := range f.pools {
-				if p := &f.pools[c]; p.running > p.places.All {
-					t.Fatalf("%s: %d attempts in the pool %q", name, p.running, classNames[c])
+				if p := f.pools[c]; p.InUse() > p.places.All {
+					t.Fatalf("%s: %d attempts in the pool %q", name, p.InUse(), classNames[c])
 				}
 			}
 		}
@@ -135,8 +135,8 @@ func TestSlowShare(t *testing.T) {
 	for ; f.now < t0+100*second; f.now += 50 {
 		f.step()
 		for c := range f.pools {
-			if s := f.pools[c].shares[1]; s != nil && s.running > f.pools[c].places.Account {
-				t.Fatalf("%d attempts of one account in the pool %q", s.running, classNames[c])
+			if running, _ := f.pools[c].Of(1); running > f.pools[c].places.Account {
+				t.Fatalf("%d attempts of one account in the pool %q", running, classNames[c])
 			}
 		}
 	}
@@ -154,12 +154,12 @@ func TestSmallerShareOfSlow(t *testing.T) {
 		}
 		return 14 * second, 200
 	})
-	f.pools[slow].places.Account = 50
+	f.pools[slow] = newPool(Places{All: f.pools[slow].places.All, Account: 50})
 	f.backlog(1, ledger.MaxSubscriptions, 400)
 	for ; f.now < t0+60*second; f.now += 50 {
 		f.step()
-		if s := f.pools[slow].shares[1]; s != nil && s.running > 50 {
-			t.Fatalf("%d slow attempts of one account", s.running)
+		if running, _ := f.pools[slow].Of(1); running > 50 {
+			t.Fatalf("%d slow attempts of one account", running)
 		}
 	}
 	if f.greatly[slow] != 50 {
@@ -198,7 +198,7 @@ func TestFastAgain(t *testing.T) {
 // subscriptions gets no more than one with one, and each of its subscriptions as much.
 func TestTurns(t *testing.T) {
 	f := newTraffic(t, func(Task) (pix.Millis, int) { return 100, 200 })
-	f.pools[good].places = Places{All: 6, Account: 4}
+	f.pools[good] = newPool(Places{All: 6, Account: 4})
 	f.backlog(1, ledger.MaxSubscriptions, 200)
 	f.backlog(2, 1, 2000)
 	f.backlog(3, 2, 1000)
@@ -221,7 +221,7 @@ func TestTurns(t *testing.T) {
 // one of its attempts has ended, or has become slow.
 func TestAside(t *testing.T) {
 	r := newRig(t, nil)
-	r.pools[good].places = Places{All: 10, Account: 2}
+	r.pools[good] = newPool(Places{All: 10, Account: 2})
 	for n := range uint32(ledger.MaxSubscriptions) {
 		r.emit(layout.Target{Account: 1, Number: n + 1}, 1)
 	}
@@ -230,7 +230,7 @@ func TestAside(t *testing.T) {
 		t.Fatalf("%d attempts begin: %+v", len(running), r.Pools())
 	}
 	read := r.shelf.read
-	if cost := testing.AllocsPerRun(100, r.quiet); cost > 2 || r.shelf.read > read || len(r.pools[good].turns) > 0 {
+	if cost := testing.AllocsPerRun(100, r.quiet); cost > 2 || r.shelf.read > read {
 		t.Errorf("a step in vain: %v allocations, %d rows", cost, r.shelf.read-read)
 	}
 	r.emit(target(2), 1)
@@ -243,7 +243,7 @@ func TestAside(t *testing.T) {
 		t.Errorf("%+v begins", task.Target)
 	}
 	r.now += patience
-	if begun := r.tick(); len(begun) != 2 || r.pools[slow].running != 3 {
-		t.Errorf("%d begin, %d are slow", len(begun), r.pools[slow].running)
+	if begun := r.tick(); len(begun) != 2 || r.pools[slow].InUse() != 3 {
+		t.Errorf("%d begin, %d are slow", len(begun), r.pools[slow].InUse())
 	}
 }

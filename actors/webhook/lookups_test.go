@@ -54,12 +54,12 @@ func TestLookupsShared(t *testing.T) {
 				begin(17) // the last place
 				refused(16)
 				refused(18)
-				if open, n := targets.Lookups(); open != maxLookups || n == 0 || n%3 != 0 {
-					t.Errorf("%s: %d open, %d refused", name, open, n)
+				if n := targets.Lookups(); n.InUse != maxLookups || n.Refused == 0 || n.Refused%3 != 0 {
+					t.Errorf("%s: %+v", name, n)
 				}
 				all.Wait()
-				if targets.checks.open != 0 || len(targets.checks.of) != 0 {
-					t.Errorf("%s: %d places are taken, by %v", name, targets.checks.open, targets.checks.of)
+				if n := targets.Lookups(); n.InUse != 0 {
+					t.Errorf("%s: %d places are taken", name, n.InUse)
 				}
 			}
 		})

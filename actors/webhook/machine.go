@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"pixd/actors/alarms"
 	"pixd/actors/layout"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
@@ -51,11 +52,11 @@ type Machine struct {
 
 	find    []byte // where the search for subscriptions with deliveries goes on after a start; nil: it is over
 	queues  map[layout.Target]*queue
-	waiting alarms // subscriptions of which something is due later
+	waiting alarms.Alarms[layout.Target] // subscriptions of which something is due later
 	// pools also keep the queues in which something may be due, in the order in which they get
 	// their turn. While no attempt may begin in a pool, its queues wait and nothing of theirs is
 	// read.
-	pools   [classes]pool
+	pools   [classes]*pool
 	begun   []*attempt                // attempts of good and failing subscriptions that began within the time patience, the oldest first
 	late    []*attempt                // those that are slow, and have no place among the slow ones
 	bad     map[layout.Target]failure // subscriptions whose last attempt failed
@@ -76,7 +77,7 @@ func New(schedule []pix.Millis, b Bounds) *Machine {
 		alerted: map[told]pix.Millis{}, held: map[layout.Target]uint64{}, passed: map[layout.Target]uint64{},
 	}
 	for c, places := range [classes]Places{good: b.Good, failing: b.Failing, slow: b.Slow} {
-		m.pools[c] = pool{places: places, shares: map[pix.AccountID]*share{}}
+		m.pools[c] = newPool(places)
 	}
 	for _, wait := range schedule {
 		m.life += wait
@@ -128,7 +129,7 @@ func (m *Machine) Limit(n int) { m.limit = n }
 func (m *Machine) Tick(now pix.Millis, rows Rows) (tasks []Task, err error) {
 	unread := m.findMore(rows)
 	m.overdue(now)
-	for t, rings := m.waiting.ring(now); rings; t, rings = m.waiting.ring(now) {
+	for t, rings := m.waiting.Ring(now); rings; t, rings = m.waiting.Ring(now) {
 		m.line(m.queue(t))
 	}
 	for c := range classes {
@@ -149,35 +150,42 @@ const unreadAgain = 10_000
 // findMore looks for subscriptions with deliveries that an earlier process left: one seek for
 // each of them.
 func (m *Machine) findMore(rows Rows) error {
-	_, hi := layout.AllPending()
 	for found := 0; m.find != nil && found < m.bounds.Find; found++ {
-		over := true
-		err := rows.Scan(m.find, hi, func(k, v []byte) (bool, error) {
-			over = false
-			m.find = append(slices.Clone(k), 0)
-			p, err := layout.DecodePending(k, v)
-			if err != nil {
-				return false, err // the next step goes on behind the damaged row
-			}
-			m.line(m.queue(p.Target))
-			_, m.find = layout.PendingOf(p.Target)
-			return false, nil
-		})
+		p, next, err := firstWaiting(rows, m.find)
+		if err == nil || next != nil { // where nothing could be read, the next step tries again
+			m.find = next
+		}
 		if err != nil {
 			return err
 		}
-		if over {
-			m.find = nil
+		if next != nil {
+			m.line(m.queue(p.Target))
 		}
 	}
 	return nil
+}
+
+// firstWaiting reads the first delivery that waits at a key or behind it. next is where the
+// deliveries of the next subscription begin, or, with the error for a damaged row, what is behind
+// that row; nil: there is none.
+func firstWaiting(rows Rows, from []byte) (p layout.Pending, next []byte, err error) {
+	_, until := layout.AllPending()
+	err = rows.Scan(from, until, func(k, v []byte) (more bool, err error) {
+		if p, err = layout.DecodePending(k, v); err != nil {
+			next = append(slices.Clone(k), 0)
+		} else {
+			_, next = layout.PendingOf(p.Target)
+		}
+		return false, err
+	})
+	return p, next, err
 }
 
 // rest forgets a queue of which nothing is due and nothing runs. What is due later is kept as
 // one due time.
 func (m *Machine) rest(q *queue) {
 	if len(q.running) > 0 { // the end of an attempt gives the queue its turn, or what is due before that
-		m.waiting.set(q.target, q.next)
+		m.waiting.Set(q.target, q.next)
 		return
 	}
 	m.sleep(q, q.next)
@@ -190,7 +198,7 @@ func (m *Machine) sleep(q *queue, until pix.Millis) {
 		delete(m.bad, q.target) // it does not count as failing or slow any more
 		delete(m.slow, q.target)
 	}
-	m.waiting.set(q.target, until)
+	m.waiting.Set(q.target, until)
 }
 
 // Settled tells the machine that what Done or Buried returned for the task is durable. Only
@@ -212,15 +220,14 @@ func (m *Machine) Idle() bool { return m.find == nil && len(m.queues) == 0 }
 // Counts returns the number of subscriptions with something due or running, of those that wait
 // for a due time, and of those whose last attempt failed.
 func (m *Machine) Counts() (due, waiting, failing int) {
-	return len(m.queues), m.waiting.heap.Len(), len(m.bad)
+	return len(m.queues), m.waiting.Len(), len(m.bad)
 }
 
 // Pools returns the figures of each pool, by its name.
 func (m *Machine) Pools() map[string]InPool {
 	all := map[string]InPool{}
-	for c := range m.pools {
-		p := &m.pools[c]
-		all[classNames[c]] = InPool{Running: p.running, Places: p.places.All, Waiting: p.waiting, Aside: p.aside}
+	for c, p := range m.pools {
+		all[classNames[c]] = InPool{Running: p.InUse(), Places: p.places.All, Waiting: p.Waiting(), Aside: p.aside}
 	}
 	return all
 }

@@ -28,7 +28,7 @@ var classNames = [classes]string{good: "good", failing: "failing", slow: "slow"}
 type attempt struct {
 	at     pix.Millis
 	target layout.Target
-	share  *share // where it is counted
+	pool   *pool // where it is counted
 	over   bool
 }
 
@@ -45,8 +45,8 @@ func (m *Machine) class(t layout.Target) class {
 
 // begin counts an attempt that begins in a pool.
 func (m *Machine) begin(c class, t layout.Target, now pix.Millis) *attempt {
-	a := &attempt{at: now, target: t, share: m.pools[c].share(t.Account)}
-	a.share.take()
+	a := &attempt{at: now, target: t, pool: m.pools[c]}
+	a.pool.Begin(t.Account)
 	if c != slow {
 		m.begun = append(m.begun, a)
 	}
@@ -56,7 +56,7 @@ func (m *Machine) begin(c class, t layout.Target, now pix.Millis) *attempt {
 // end stops counting an attempt.
 func (m *Machine) end(a *attempt, now pix.Millis) {
 	a.over = true
-	a.share.release()
+	a.pool.End(a.target.Account)
 	m.took(a.target, now-a.at >= patience)
 }
 
@@ -84,13 +84,12 @@ func (m *Machine) overdue(now pix.Millis) {
 
 // move counts an attempt among the slow ones; false where it has no place there.
 func (m *Machine) move(a *attempt) bool {
-	to := m.pools[slow].share(a.target.Account)
-	if to.pool.full() || to.full() {
-		to.forget()
+	to := m.pools[slow]
+	if to.Full() || to.Shared(a.target.Account) {
 		return false
 	}
-	a.share.release()
-	a.share = to
-	to.take()
+	a.pool.End(a.target.Account)
+	a.pool = to
+	to.Begin(a.target.Account)
 	return true
 }

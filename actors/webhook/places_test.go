@@ -13,7 +13,7 @@ func (r *rig) running(when string, want [classes]int) {
 	r.t.Helper()
 	var got [classes]int
 	for c := range r.pools {
-		got[c] = r.pools[c].running
+		got[c] = r.pools[c].InUse()
 	}
 	if got != want {
 		r.t.Errorf("%s: good, failing and slow attempts %v, want %v", when, got, want)

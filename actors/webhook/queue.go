@@ -1,8 +1,7 @@
 package webhook
 
 import (
-	"container/list"
-
+	"pixd/actors/fair"
 	"pixd/actors/layout"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
@@ -12,8 +11,8 @@ import (
 type queue struct {
 	target       layout.Target
 	subscription *ledger.Subscription // nil: it must be read
-	share        *share               // in whose line it waits for its turn; nil: in none
-	place        *list.Element        // in share.queues
+	pool         *pool                // in whose line it waits for its turn; nil: in none
+	place        fair.Place[pix.AccountID, *queue]
 
 	// mark is the first row that was not read yet: rows before it are loaded, run, or are
 	// reported by Machine.Wake.

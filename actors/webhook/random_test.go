@@ -175,23 +175,23 @@ func (w *world) tick() {
 	w.counted()
 }
 
-// counted checks that each attempt is counted in a pool, that no pool has more than its places,
-// and that no account waits aside while it may begin something.
+// counted checks that each attempt is counted in a pool, and that no pool and no account has more
+// than its places.
 func (w *world) counted() {
 	running := 0
-	for c := range w.machine.pools {
-		p := &w.machine.pools[c]
+	for c, p := range w.machine.pools {
 		inPool, waiting := 0, 0
-		for id, s := range p.shares {
-			inPool, waiting = inPool+s.running, waiting+s.queues.Len()
-			if s.running > p.places.Account || s.running == 0 && s.queues.Len() == 0 && !s.turning || s.queues.Len() > 0 && !s.turning && !s.full() {
-				w.failf("%v: account %v has %d attempts and %d queues in line, %v", classNames[c], id, s.running, s.queues.Len(), s.turning)
+		for id := range pix.AccountID(3) {
+			inUse, queues := p.Of(id)
+			inPool, waiting = inPool+inUse, waiting+queues
+			if inUse > p.places.Account {
+				w.failf("%v: account %v has %d attempts and %d queues in line", classNames[c], id, inUse, queues)
 			}
 		}
-		if p.running > p.places.All || p.running != inPool || p.waiting != waiting {
-			w.failf("%s: %d attempts run, and %d of accounts; %d queues wait, and %d", classNames[c], p.running, inPool, p.waiting, waiting)
+		if p.InUse() > p.places.All || p.InUse() != inPool || p.Waiting() != waiting {
+			w.failf("%s: %d attempts run, and %d of accounts; %d queues wait, and %d", classNames[c], p.InUse(), inPool, p.Waiting(), waiting)
 		}
-		running += p.running
+		running += p.InUse()
 	}
 	if running != len(w.tasks) {
 		w.failf("%d attempts run, counted as %d", len(w.tasks), running)

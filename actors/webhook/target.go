@@ -14,6 +14,7 @@ import (
 
 	"code.dny.dev/ssrf"
 
+	"pixd/actors/fair"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 )
@@ -23,7 +24,7 @@ type Targets struct {
 	insecure bool
 	resolve  func(ctx context.Context, host string) ([]netip.Addr, error) // nil: the system's resolver
 	guard    *ssrf.Guardian
-	checks   lookups // of Check alone: an attempt's look-up is a part of the attempt, whose number is bounded
+	checks   *fair.Pool[pix.AccountID] // names that Check resolves; an attempt's look-up is a part of the attempt, whose number is bounded
 }
 
 // azureHost is the address at which a virtual machine in Azure reaches the services of its
@@ -36,12 +37,21 @@ var azureHost = netip.MustParsePrefix("168.63.129.16/32")
 // system's resolver, for Check and for every connection, and must end when its ctx does; nil:
 // the system's resolver.
 func NewTargets(insecure bool, resolve func(ctx context.Context, host string) ([]netip.Addr, error)) *Targets {
-	return &Targets{insecure: insecure, resolve: resolve, guard: ssrf.New(ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(azureHost))}
+	return &Targets{
+		insecure: insecure, resolve: resolve, guard: ssrf.New(ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(azureHost)),
+		checks: fair.New[pix.AccountID](fair.Bounds{Places: maxLookups, Share: maxAccountLookups}),
+	}
 }
+
+// Lookups returns how many names Check is resolving, and how often there was no place for one more.
+func (t *Targets) Lookups() fair.Counts { return t.checks.Counts() }
 
 const (
 	maxURL     = 2048            // characters
 	lookupTime = 2 * time.Second // the longest time in which Check resolves a name
+
+	maxLookups        = 32 // names that Check resolves at once; each takes a few file descriptors
+	maxAccountLookups = 2  // of these, for one account, so that no account delays the others
 )
 
 // The errors of Check. Merchants read them. A name that does not resolve and a name that
@@ -73,10 +83,10 @@ func (t *Targets) Check(ctx context.Context, id pix.AccountID, raw string) error
 	if err != nil {
 		return err
 	}
-	if !t.checks.enter(id) {
+	if t.checks.Take(ctx, id) != nil { // without a place there is none at once, because no queue has room
 		return ledger.ErrBusy
 	}
-	defer t.checks.leave(id)
+	defer t.checks.Give(id)
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
 	addrs, err := t.lookup(ctx, u.Hostname())

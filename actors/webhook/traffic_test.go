@@ -41,8 +41,8 @@ func (f *traffic) step() {
 	f.most = max(f.most, len(f.open))
 	running := 0
 	for c := range f.pools {
-		f.greatly[c] = max(f.greatly[c], f.pools[c].running)
-		running += f.pools[c].running
+		f.greatly[c] = max(f.greatly[c], f.pools[c].InUse())
+		running += f.pools[c].InUse()
 	}
 	if running != len(f.open) {
 		f.t.Fatalf("%d attempts run, counted as %d", len(f.open), running)

@@ -9,24 +9,24 @@ import (
 
 // line puts the queue in the line of its class, where it is not there yet.
 func (m *Machine) line(q *queue) {
-	to := &m.pools[m.class(q.target)]
-	if q.share != nil {
-		if q.share.pool == to {
-			return
-		}
-		q.share.remove(q)
+	to := m.pools[m.class(q.target)]
+	if q.pool == to {
+		return
 	}
-	to.share(q.target.Account).add(q)
+	if q.pool != nil {
+		q.pool.Remove(q.place)
+	}
+	to.add(q)
 }
 
 // turns gives the queues of one pool their turns, while attempts may begin in it.
 func (m *Machine) turns(c class, now pix.Millis, rows Rows, tasks []Task) (_ []Task, unread error) {
-	p := &m.pools[c]
+	p := m.pools[c]
 	most := p.places.All
 	if m.limit > 0 {
-		most = min(most, p.running+m.limit)
+		most = min(most, p.InUse()+m.limit)
 	}
-	for p.running < most {
+	for p.InUse() < most {
 		q := p.next()
 		if q == nil {
 			break
@@ -37,7 +37,7 @@ func (m *Machine) turns(c class, now pix.Millis, rows Rows, tasks []Task) (_ []T
 		}
 		var err error
 		if tasks, err = m.turn(q, c, now, rows, tasks); err != nil {
-			m.waiting.set(q.target, now+unreadAgain)
+			m.waiting.Set(q.target, now+unreadAgain)
 			unread = errors.Join(unread, fmt.Errorf("deliveries of subscription %d of %v: %w", q.target.Number, q.target.Account, err))
 		}
 	}

@@ -172,25 +172,13 @@ func (d *Dispatcher) Watch() {
 	if d.Now().Doubted {
 		return
 	}
-	from, until := layout.AllPending()
+	from, _ := layout.AllPending()
 	for from != nil && d.ending.Err() == nil {
-		var t layout.Target
-		held := false
-		lo := from
-		from = nil
-		err := d.Rows.Scan(lo, until, func(k, v []byte) (bool, error) {
-			p, err := layout.DecodePending(k, v)
-			if err != nil {
-				from = append(append([]byte(nil), k...), 0) // the next round goes on behind the damaged row
-				return false, err
-			}
-			t, held = p.Target, p.Due == layout.Held
-			_, from = layout.PendingOf(t)
-			return false, nil
-		})
-		if err == nil && from != nil && !held {
-			err = d.watchOne(t)
+		p, next, err := firstWaiting(d.Rows, from)
+		if err == nil && next != nil && p.Due != layout.Held {
+			err = d.watchOne(p.Target)
 		}
+		from = next
 		if err != nil {
 			d.Log.Error("webhook: deliveries not watched", "error", err)
 		}

@@ -54,10 +54,7 @@ func (s *Served) pools(receipts *fair.Pool[pix.AccountID]) pools {
 			f := s.Accounts.Figures()
 			return fair.Counts{InUse: f.Transfers, Refused: f.RefusedTransfers}
 		},
-		"lookups": func() fair.Counts {
-			open, refused := s.targets.Lookups()
-			return fair.Counts{InUse: open, Refused: refused}
-		},
+		"lookups":      s.targets.Lookups,
 		"scheme_tasks": func() fair.Counts { return inLane(s.scanner.Figures().Scheme) },
 		"clock_tasks":  func() fair.Counts { return inLane(s.scanner.Figures().Clock) },
 		"queue_tries":  func() fair.Counts { return fair.Counts{InUse: s.scanner.Figures().Tries} },

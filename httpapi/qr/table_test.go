@@ -1,4 +1,4 @@
-package httpapi
+package qr
 
 import (
 	"bytes"
@@ -8,12 +8,9 @@ import (
 
 	goqr "github.com/piglig/go-qr"
 	"pgregory.net/rapid"
-
-	"pixd/actors/ledger"
-	"pixd/actors/pix"
 )
 
-var tables = sync.OnceValue(func() (all [maxTabled + 1]*qrTable) {
+var allTables = sync.OnceValue(func() (all [maxTabled + 1]*table) {
 	for v := 1; v <= maxTabled; v++ {
 		if timed || v == 7 || v == 10 { // the race detector slows it down, and finds nothing in one goroutine
 			all[v] = newTable(v)
@@ -22,28 +19,32 @@ var tables = sync.OnceValue(func() (all [maxTabled + 1]*qrTable) {
 	return all
 })
 
+// lastShown has for each version the code that was shown last.
+var lastShown [maxTabled + 1]shown
+
 // expectSame checks that the table of parts' version gives the code that go-qr gives, and
 // returns false where the table gives none.
-func expectSame(t interface{ Fatalf(string, ...any) }, parts []qrPart) bool {
+func expectSame(t interface{ Fatalf(string, ...any) }, parts []part) bool {
 	v := version(parts)
-	if tables()[v] == nil {
+	if allTables()[v] == nil {
 		return true
 	}
-	code, err := encoded(parts, goqr.MinVersion, goqr.MaxVersion)
-	if err != nil {
+	var want modules
+	if err := want.encode(parts, goqr.MinVersion, goqr.MaxVersion); err != nil {
 		t.Fatalf("%v: %v", parts, err)
 	}
-	if 4*v+17 != code.Size() {
-		t.Fatalf("%v: version %d, but %d modules", parts, v, code.Size())
+	if 4*v+17 != want.size {
+		t.Fatalf("%v: version %d, but %d modules", parts, v, want.size)
 	}
-	var want, got qrModules
-	want.draw(code)
-	var data qrData
-	data.set(parts, v)
-	if !tables()[v].code(&got, &data) {
+	var d data
+	d.set(parts, v)
+	s := &lastShown[v]
+	if !allTables()[v].show(s, &d) {
+		s.table = nil
 		return false
 	}
-	if got != want {
+	got := &s.code
+	if got.size != want.size || !bytes.Equal(got.rows(), want.rows()) {
 		t.Fatalf("%v: another code of version %d", parts, v)
 	}
 	return true
@@ -92,14 +93,12 @@ func TestTablesOfAnyText(t *testing.T) {
 // also while other requests make images.
 func TestTableIsUsed(t *testing.T) {
 	parts := appendParts(nil, chargeText)
-	of := &qrTables[version(parts)]
-	code, err := encoded(parts, goqr.MinVersion, goqr.MaxVersion)
-	if err != nil {
+	of := &tables[version(parts)]
+	var m modules
+	if err := m.encode(parts, goqr.MinVersion, goqr.MaxVersion); err != nil {
 		t.Fatal(err)
 	}
-	var m qrModules
-	m.draw(code)
-	want := appendPNG(nil, &m)
+	want := new(pngEncoder).encode(&m)
 	var work sync.WaitGroup
 	for range 4 {
 		work.Go(func() {
@@ -111,49 +110,46 @@ func TestTableIsUsed(t *testing.T) {
 		})
 	}
 	work.Wait()
-	if !m.tabled(new(qrData), parts) {
+	d := &drawing{parts: parts}
+	if !d.fromTable() {
 		t.Fatal("the table is not used")
 	}
 	if got := pngOf(t, chargeText); !bytes.Equal(got, want) {
 		t.Error("with the table the image is another one")
 	}
-	if n := testing.AllocsPerRun(100, func() { m.tabled(new(qrData), parts) }); n > 1 && timed {
+	if n := testing.AllocsPerRun(100, func() { d.fromTable() }); n > 0 && timed {
 		t.Errorf("%v allocations", n)
 	}
 	for _, text := range []string{"", "a", "0123456789ABC", "0123456789ABC" + "a", strings.Repeat("A", 15), chargeText[:lead] + strings.Repeat("a", 300)} {
-		if m.tabled(new(qrData), appendParts(nil, text)) {
+		if (&drawing{parts: appendParts(nil, text)}).fromTable() {
 			t.Errorf("%q: a code from a table", text)
 		}
 	}
 }
 
-// TestChargesHaveTheLead checks that charges' texts begin as tables require, and have tables
-// even where they are longest.
-func TestChargesHaveTheLead(t *testing.T) {
-	charge := ledger.Transaction{
-		ID: itemID, Kind: pix.TxCharge, Amount: pix.MaxAmount, Description: strings.Repeat("a", 140),
-		Charge: ledger.ChargePart{
-			Key:          pix.Key{Value: strings.Repeat("k", 65) + "@example.com"},
-			MerchantName: strings.Repeat("Ana ", 10), MerchantCity: strings.Repeat("Rio ", 10),
-		},
-	}
-	for range 2 {
-		text, err := chargeCode(&charge)
-		if err != nil {
-			t.Fatal(err)
+// TestTableAfterOtherCodes checks images one after the other in the same memory: of charges, which
+// have a table, and of texts with and without one, so that codes begin with different ones.
+func TestTableAfterOtherCodes(t *testing.T) {
+	tabledCharge()
+	longer := strings.Replace(chargeText, "Padaria Joao", "Padaria Joao e Filhos de Sao Tome das Letras", 1)
+	other := strings.Replace(chargeText, "K7QWERTY", "AAAAAAAA", 1)
+	for range 3 {
+		for _, text := range []string{chargeText, other, "x" + chargeText[1:], other, longer, "a", chargeText, chargeText + "\x01", other} {
+			var m modules
+			if err := m.encode(appendParts(nil, text), goqr.MinVersion, goqr.MaxVersion); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(pngOf(t, text), new(pngEncoder).encode(&m)) {
+				t.Errorf("another image of %q", text)
+			}
 		}
-		parts := appendParts(nil, text)
-		if len(parts[0].text) != lead || !parts[0].alnum || version(parts) == 0 {
-			t.Errorf("no table for %q", text)
-		}
-		charge.Amount, charge.Description = pix.UnitsPerCentavo, ""
 	}
 }
 
 // tabledCharge makes images until there is a table for them.
 func tabledCharge() {
-	for of := &qrTables[version(appendParts(nil, chargeText))]; of.table.Load() == nil; {
-		_, _ = qrImage(nil, chargeText)
+	for of := &tables[version(appendParts(nil, chargeText))]; of.table.Load() == nil; {
+		_, _ = AppendImage(nil, chargeText)
 	}
 }
 

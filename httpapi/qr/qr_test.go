@@ -1,9 +1,10 @@
-package httpapi
+package qr
 
 import (
 	"bytes"
 	"encoding/base64"
 	"image/png"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -17,11 +18,11 @@ const chargeText = "00020126490014br.gov.bcb.pix0127padaria.saojoao@example.com5
 
 // pngOf returns the PNG of text's QR code, decoded from the data URI.
 func pngOf(t interface{ Fatal(...any) }, text string) []byte {
-	uri, err := qrImage(nil, text)
+	uri, err := AppendImage(nil, text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	encoded, ok := bytes.CutPrefix(uri, []byte(pngURI))
+	encoded, ok := bytes.CutPrefix(uri, []byte(dataURI))
 	if !ok {
 		t.Fatal("no data URI: ", string(uri[:40]))
 	}
@@ -35,7 +36,7 @@ func pngOf(t interface{ Fatal(...any) }, text string) []byte {
 // readQR decodes an image with a library other than the encoder's. If found is true, the
 // decoder takes the whole picture to be a code; otherwise it searches the picture for a code.
 // That search misses one code in a hundred, whichever mask the code has. The whole picture,
-// which is all that qrImage makes, is always decoded.
+// which is all that AppendImage makes, is always decoded.
 func readQR(t interface{ Fatal(...any) }, image []byte, found bool) string {
 	picture, err := png.Decode(bytes.NewReader(image))
 	if err != nil {
@@ -91,8 +92,8 @@ func TestQRImageIsCrisp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	side, frame := picture.Bounds().Dx(), qrQuiet*qrScale
-	if picture.Bounds().Dy() != side || side%qrScale != 0 || (side/qrScale-2*qrQuiet-17)%4 != 0 {
+	side, frame := picture.Bounds().Dx(), quiet*scale
+	if picture.Bounds().Dy() != side || side%scale != 0 || (side/scale-2*quiet-17)%4 != 0 {
 		t.Fatalf("%v is no QR code's size", picture.Bounds())
 	}
 	dark := func(x, y int) bool { r, _, _, _ := picture.At(x, y).RGBA(); return r == 0 }
@@ -102,7 +103,7 @@ func TestQRImageIsCrisp(t *testing.T) {
 			if dark(x, y) && !inside {
 				t.Fatalf("the frame is dark at %d,%d", x, y)
 			}
-			if dark(x, y) != dark(x-x%qrScale, y-y%qrScale) {
+			if dark(x, y) != dark(x-x%scale, y-y%scale) {
 				t.Fatalf("the module at %d,%d is torn", x, y)
 			}
 		}
@@ -118,23 +119,35 @@ func TestQRImageIsCrisp(t *testing.T) {
 }
 
 func TestQRImageAppends(t *testing.T) {
-	got, err := qrImage([]byte(`{"x":"`), "abc")
-	if err != nil || !strings.HasPrefix(string(got), `{"x":"`+pngURI) {
+	got, err := AppendImage([]byte(`{"x":"`), "abc")
+	if err != nil || !strings.HasPrefix(string(got), `{"x":"`+dataURI) {
 		t.Errorf("%.60s, %v", got, err)
 	}
 	for _, text := range []string{"", strings.Repeat("z", 3000)} {
-		if got, err := qrImage([]byte("kept"), text); err == nil || string(got) != "kept" {
+		if got, err := AppendImage([]byte("kept"), text); err == nil || string(got) != "kept" {
 			t.Errorf("%d bytes: %q, %v", len(text), got, err)
 		}
 	}
 }
 
+// BenchmarkQRImage draws the codes of charges of several accounts in turn.
 func BenchmarkQRImage(b *testing.B) {
 	var room []byte
+	random := rand.New(rand.NewPCG(1, 2))
+	texts := make([]string, 64)
+	for n := range texts {
+		text := []byte(chargeText)
+		for i := range text {
+			if i >= 32 && i < 59 || i >= 127 && i < 152 || i >= len(text)-4 { // the key, the txid and the checksum
+				text[i] = "0123456789ABCDEF"[random.IntN(16)]
+			}
+		}
+		texts[n] = string(text)
+	}
 	tabledCharge()
 	b.ReportAllocs()
-	for b.Loop() {
-		room, _ = qrImage(room[:0], chargeText)
+	for n := 0; b.Loop(); n++ {
+		room, _ = AppendImage(room[:0], texts[n%len(texts)])
 	}
 	b.ReportMetric(float64(len(room)), "bytes")
 }

