@@ -50,9 +50,9 @@ type reservation struct {
 	ip    netip.Addr // the address that has reserved it; the zero Addr: none is counted
 }
 
-// take reserves memory for the body that a request announces, until its connection gives it
+// reserveBody reserves memory for the body that a request announces, until its connection gives it
 // back. It returns false if too little memory is left.
-func (b *bodies) take(h *fasthttp.RequestHeader) bool {
+func (b *bodies) reserveBody(h *fasthttp.RequestHeader) bool {
 	n := int64(h.ContentLength())
 	if n == chunkedLength {
 		n = maxBody // a chunked body may grow to maxBody
@@ -68,7 +68,7 @@ func (b *bodies) take(h *fasthttp.RequestHeader) bool {
 }
 
 // takeFor reserves n bytes for a connection.
-func (b *bodies) takeFor(k *counted, n int64) bool {
+func (b *bodies) takeFor(k *countedConn, n int64) bool {
 	if k.of != nil {
 		k.of.bodies.Store(b)
 	}
@@ -133,23 +133,23 @@ func connectionOf(h *fasthttp.RequestHeader) net.Conn {
 
 // countedOf returns what Connections counts of a connection that it accepted, and nil for any
 // other connection.
-func countedOf(c net.Conn) *counted {
+func countedOf(c net.Conn) *countedConn {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
 	}
-	k, _ := c.(*counted)
+	k, _ := c.(*countedConn)
 	return k
 }
 
 // reserve makes r the connection's reservation. release gives it back, once.
-func (k *counted) reserve(r *reservation) {
+func (k *countedConn) reserve(r *reservation) {
 	k.body.Swap(r).give()
 	if k.closed.Load() { // Close was called meanwhile, and released nothing
 		k.release()
 	}
 }
 
-func (k *counted) release() {
+func (k *countedConn) release() {
 	if k != nil && k.body.Load() != nil {
 		k.body.Swap(nil).give()
 	}

@@ -106,15 +106,15 @@ func TestBodiesRoom(t *testing.T) {
 func TestReservationAfterClose(t *testing.T) {
 	b := newBodies()
 	l := Limit(nil, ConnectionOptions{})
-	for name, steps := range map[string]func(k *counted, reserve func()){
-		"before the close": func(k *counted, reserve func()) { reserve(); _ = k.Close() },
-		"after the close":  func(k *counted, reserve func()) { _ = k.Close(); reserve() },
-		"before and after": func(k *counted, reserve func()) { reserve(); _ = k.Close(); reserve() },
-		"twice":            func(k *counted, reserve func()) { reserve(); reserve(); _ = k.Close(); k.release() },
+	for name, steps := range map[string]func(k *countedConn, reserve func()){
+		"before the close": func(k *countedConn, reserve func()) { reserve(); _ = k.Close() },
+		"after the close":  func(k *countedConn, reserve func()) { _ = k.Close(); reserve() },
+		"before and after": func(k *countedConn, reserve func()) { reserve(); _ = k.Close(); reserve() },
+		"twice":            func(k *countedConn, reserve func()) { reserve(); reserve(); _ = k.Close(); k.release() },
 	} {
 		ours, theirs := net.Pipe()
 		_ = theirs.Close()
-		k := &counted{Conn: ours, of: l}
+		k := &countedConn{Conn: ours, of: l}
 		steps(k, func() {
 			b.room.Add(-maxBody)
 			b.held.Add(1)
@@ -134,12 +134,12 @@ func TestBodiesShare(t *testing.T) {
 	b := newBodies()
 	one, other := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 	l := &Connections{}
-	take := func(ip netip.Addr) (*counted, bool) {
-		k := &counted{ip: ip, of: l}
+	take := func(ip netip.Addr) (*countedConn, bool) {
+		k := &countedConn{ip: ip, of: l}
 		return k, b.takeFor(k, maxBody)
 	}
 	const most = bodiesShare / maxBody
-	var held []*counted
+	var held []*countedConn
 	for n := range most {
 		k, ok := take(one)
 		if !ok {

@@ -156,7 +156,7 @@ func (c *canonicaliser) object(level int) bool {
 		return c.refuse(reasonTooDeep)
 	}
 	first, keys, ordered := len(c.members), len(c.keys), true
-	c.take('{')
+	c.keepByte('{')
 	start := len(c.out)
 	for b := c.next(); b != '}'; b = c.next() {
 		n := len(c.members)
@@ -164,7 +164,7 @@ func (c *canonicaliser) object(level int) bool {
 			if b != ',' {
 				return c.refuse(reasonNotJSON)
 			}
-			c.take(b)
+			c.keepByte(b)
 		}
 		if !c.member(level) {
 			return false
@@ -180,7 +180,7 @@ func (c *canonicaliser) object(level int) bool {
 	if c.camel && !c.checkForms(first, level) || !ordered && !c.reorder(first, start) {
 		return false
 	}
-	c.take('}')
+	c.keepByte('}')
 	if level > 1 { // of inner objects the members are dropped; the outermost object's are kept as the request's fields
 		c.members, c.keys = c.members[:first], c.keys[:keys]
 	}
@@ -201,7 +201,7 @@ func (c *canonicaliser) member(level int) bool {
 	if c.next() != ':' {
 		return c.refuse(reasonNotJSON)
 	}
-	c.take(':')
+	c.keepByte(':')
 	m.value = len(c.out)
 	if !c.value(level) {
 		return false

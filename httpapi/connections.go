@@ -96,7 +96,7 @@ func (l *Connections) Accept() (net.Conn, error) {
 			time.Sleep(acceptPause)
 			continue
 		}
-		k := &counted{Conn: c, of: l}
+		k := &countedConn{Conn: c, of: l}
 		if status := l.admit(k); status != 0 {
 			l.refuse(c, status)
 			continue
@@ -119,7 +119,7 @@ func passing(err error) bool {
 
 // admit counts a connection and returns 0. If the connection exceeds a limit, admit returns
 // the status with which it must be refused.
-func (l *Connections) admit(k *counted) int {
+func (l *Connections) admit(k *countedConn) int {
 	if l.open.Add(1) > int64(l.Total) {
 		l.open.Add(-1)
 		return fasthttp.StatusServiceUnavailable
@@ -197,9 +197,9 @@ func (l *Connections) linger(c net.Conn) {
 	_ = c.Close()
 }
 
-// counted is a connection that Connections counts until it is closed. The server may close
+// countedConn is a connection that Connections counts until it is closed. The server may close
 // it twice.
-type counted struct {
+type countedConn struct {
 	net.Conn
 	of     *Connections
 	ip     netip.Addr // the address counted in per; the zero Addr: not counted by address
@@ -209,7 +209,7 @@ type counted struct {
 }
 
 // Read implements net.Conn.
-func (k *counted) Read(b []byte) (int, error) {
+func (k *countedConn) Read(b []byte) (int, error) {
 	n, err := k.Conn.Read(b)
 	if n > 0 && !k.midway.Load() && !k.midway.Swap(true) {
 		k.of.midway.Add(1)
@@ -221,19 +221,19 @@ func (k *counted) Read(b []byte) (int, error) {
 }
 
 // Write implements net.Conn.
-func (k *counted) Write(b []byte) (int, error) {
+func (k *countedConn) Write(b []byte) (int, error) {
 	k.answered()
 	return k.Conn.Write(b)
 }
 
-func (k *counted) answered() {
+func (k *countedConn) answered() {
 	if k.midway.Load() && k.midway.Swap(false) {
 		k.of.midway.Add(-1)
 	}
 }
 
 // Close implements net.Conn.
-func (k *counted) Close() error {
+func (k *countedConn) Close() error {
 	if !k.closed.Swap(true) {
 		k.answered()
 		k.release()

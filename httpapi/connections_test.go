@@ -182,7 +182,7 @@ func (f fake) RemoteAddr() net.Addr { return f.from }
 func TestWhoIsCounted(t *testing.T) {
 	l := Limit(nil, ConnectionOptions{PerIP: 1, Trusted: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8"), netip.MustParsePrefix("2001:db8:ffff::1/128")}})
 	from := func(ip string) int {
-		return l.admit(&counted{Conn: fake{from: &net.TCPAddr{IP: net.ParseIP(ip), Port: 1}}})
+		return l.admit(&countedConn{Conn: fake{from: &net.TCPAddr{IP: net.ParseIP(ip), Port: 1}}})
 	}
 	for _, c := range []struct {
 		ip   string

@@ -53,7 +53,7 @@ var flaws = [...]struct {
 // read from the connection. If a client sends such a method, judge refuses it.
 func (b *bodies) received(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 	f := judge(h)
-	if f == sound && !b.take(h) {
+	if f == sound && !b.reserveBody(h) {
 		f = flawRoom
 	}
 	if f != sound {

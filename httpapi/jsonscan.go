@@ -24,8 +24,8 @@ func (c *canonicaliser) next() byte {
 	return 0
 }
 
-// take reads b, the byte that next has just returned, and appends it to the output.
-func (c *canonicaliser) take(b byte) {
+// keepByte reads b, the byte that next has just returned, and appends it to the output.
+func (c *canonicaliser) keepByte(b byte) {
 	c.at++
 	c.out = append(c.out, b)
 }
@@ -65,15 +65,15 @@ func (c *canonicaliser) array(level int) bool {
 	if level > maxDepth {
 		return c.refuse(reasonTooDeep)
 	}
-	c.take('[')
+	c.keepByte('[')
 	for empty := true; ; empty = false {
 		switch b := c.next(); {
 		case b == ']':
-			c.take(b)
+			c.keepByte(b)
 			return true
 		case empty:
 		case b == ',':
-			c.take(b)
+			c.keepByte(b)
 		default:
 			return c.refuse(reasonNotJSON)
 		}
@@ -126,7 +126,7 @@ func digit(b byte) bool { return b >= '0' && b <= '9' }
 
 // text reads the string whose opening quote is at c.at.
 func (c *canonicaliser) text() bool {
-	c.take('"')
+	c.keepByte('"')
 	from := c.at
 	for c.at < len(c.in) {
 		switch b := c.in[c.at]; {

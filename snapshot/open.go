@@ -32,7 +32,7 @@ const longestManifest = 64 << 20
 // the manifest.
 func Open(fsys FS, name string) (*Snapshot, error) {
 	s := &Snapshot{Path: name, fs: fsys}
-	if err := s.open(); err != nil {
+	if err := s.readFile(); err != nil {
 		return nil, s.wrap(err)
 	}
 	return s, nil
@@ -40,7 +40,7 @@ func Open(fsys FS, name string) (*Snapshot, error) {
 
 func (s *Snapshot) wrap(err error) error { return fmt.Errorf("snapshot: %s: %w", s.Path, err) }
 
-func (s *Snapshot) open() error {
+func (s *Snapshot) readFile() error {
 	info, err := s.fs.Stat(s.Path)
 	if err != nil {
 		return err

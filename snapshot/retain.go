@@ -41,7 +41,7 @@ func List(fsys FS, dir string) ([]Listed, error) {
 	var all []Listed
 	for _, name := range files {
 		l := Listed{Snapshot: Snapshot{Path: fsys.PathJoin(dir, name), fs: fsys}}
-		if l.Err = l.open(); errors.Is(l.Err, fs.ErrNotExist) {
+		if l.Err = l.readFile(); errors.Is(l.Err, fs.ErrNotExist) {
 			continue // it was removed meanwhile
 		}
 		all = append(all, l)

@@ -34,7 +34,7 @@ func (s *Store) Look(stream Stream, read func(*View) error) error {
 	if err := v.show(read); err != nil {
 		return err
 	}
-	done := make(passed, 1)
+	done := make(resultOut, 1)
 	outs := []Out{done}
 	if v.Ticket() > s.Durable() && (stream == 0 || !s.atRest(stream)) {
 		s.Append(&Entry{Stream: stream, Out: outs})
@@ -55,13 +55,13 @@ const (
 // store fails, it returns that failure; if the store is closed meanwhile, ErrClosed. shared is
 // Shared or Local.
 func (s *Store) WriteRows(shared bool, ops ...Op) error {
-	done := make(passed, 1)
+	done := make(resultOut, 1)
 	s.Append(&Entry{Ops: ops, Shared: shared, Out: []Out{done}})
 	return s.await(done)
 }
 
 // await returns an entry's result, or why it will have none.
-func (s *Store) await(done passed) error {
+func (s *Store) await(done resultOut) error {
 	select {
 	case err := <-done:
 		return err
@@ -89,9 +89,9 @@ func (v *View) show(read func(*View) error) (err error) {
 	return read(v)
 }
 
-// passed is an Out that sends the result of its entry to a channel. Its entry has no
+// resultOut is an Out that sends the result of its entry to a channel. Its entry has no
 // records and is therefore never refused.
-type passed chan error
+type resultOut chan error
 
 // Release implements Out.
-func (t passed) Release(err error) { t <- err }
+func (t resultOut) Release(err error) { t <- err }

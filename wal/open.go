@@ -18,14 +18,14 @@ const storeName = "store"
 // records cannot be verified.
 func Open(o Options) (*Store, error) {
 	o = o.withDefaults()
-	s, err := open(o)
+	s, err := openStore(o)
 	if err != nil {
 		return nil, fmt.Errorf("wal: open %s: %w", o.Dir, err)
 	}
 	return s, nil
 }
 
-func open(o Options) (*Store, error) {
+func openStore(o Options) (*Store, error) {
 	takeFolder := lockReading
 	if !o.ReadOnly {
 		takeFolder = lockFolder

@@ -40,8 +40,8 @@ func (r *readers) leave() {
 	}
 }
 
-// end makes enter refuse further reads. It is called once.
-func (r *readers) end() {
+// close makes enter refuse further reads. It is called once.
+func (r *readers) close() {
 	r.count.Add(1)
 	r.count.Add(math.MinInt64)
 	r.leave()

@@ -132,7 +132,7 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) close() error {
-	s.readers.end()
+	s.readers.close()
 	if s.opts.ReadOnly {
 		if !s.readers.over(s.opts.readPatience) {
 			return s.wrapClose(errReading)

@@ -44,10 +44,10 @@ func newStoreFS(o Options, fail *failure) storeFS {
 
 func (f storeFS) ours(name string) bool { return strings.HasPrefix(name+"/", f.dir) }
 
-// end blocks for ever if err is a failed write in the folder of an open store. While the
+// blockAfter blocks for ever if err is a failed write in the folder of an open store. While the
 // store is being opened, end returns the error instead, and Open returns it: no goroutine
 // need stay blocked because a folder cannot be written.
-func (f storeFS) end(what, name string, err error) error {
+func (f storeFS) blockAfter(what, name string, err error) error {
 	if err != nil && f.ours(name) && f.fail.armed() {
 		f.fail.stop(fmt.Errorf("wal: %s %s: %w", what, name, err))
 	}
@@ -63,22 +63,22 @@ func (f storeFS) Lock(name string) (io.Closer, error) {
 
 func (f storeFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	if strings.HasPrefix(f.PathBase(name), "marker.") {
-		if err := f.end("sync", f.PathDir(name), syncDir(f.FS, f.PathDir(name))); err != nil {
+		if err := f.blockAfter("sync", f.PathDir(name), syncDir(f.FS, f.PathDir(name))); err != nil {
 			return nil, err
 		}
 	}
 	file, err := f.FS.Create(name, category)
-	return f.wrap(name, file, f.end("create", name, err))
+	return f.wrap(name, file, f.blockAfter("create", name, err))
 }
 
 func (f storeFS) OpenReadWrite(name string, category vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
 	file, err := f.FS.OpenReadWrite(name, category, opts...)
-	return f.wrap(name, file, f.end("open", name, err))
+	return f.wrap(name, file, f.blockAfter("open", name, err))
 }
 
 func (f storeFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	file, err := f.FS.ReuseForWrite(oldname, newname, category)
-	return f.wrap(newname, file, f.end("reuse as", newname, err))
+	return f.wrap(newname, file, f.blockAfter("reuse as", newname, err))
 }
 
 func (f storeFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
@@ -90,11 +90,11 @@ func (f storeFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 }
 
 func (f storeFS) Link(oldname, newname string) error {
-	return f.end("link", newname, f.FS.Link(oldname, newname))
+	return f.blockAfter("link", newname, f.FS.Link(oldname, newname))
 }
 
 func (f storeFS) Rename(oldname, newname string) error {
-	return f.end("rename to", newname, f.FS.Rename(oldname, newname))
+	return f.blockAfter("rename to", newname, f.FS.Rename(oldname, newname))
 }
 
 func (f storeFS) OpenDir(name string) (vfs.File, error) {
@@ -120,9 +120,9 @@ type storeFile struct {
 	fail *failure
 }
 
-// end blocks for ever if err is not nil: after a failed write or sync nobody knows what is
+// blockAfter blocks for ever if err is not nil: after a failed write or sync nobody knows what is
 // on the disk, whatever is tried next.
-func (f storeFile) end(what string, err error) {
+func (f storeFile) blockAfter(what string, err error) {
 	if err != nil {
 		f.fail.stop(fmt.Errorf("wal: %s %s: %w", what, f.name, err))
 	}
@@ -130,13 +130,13 @@ func (f storeFile) end(what string, err error) {
 
 func (f storeFile) Write(p []byte) (int, error) {
 	n, err := f.File.Write(p)
-	f.end("write", err)
+	f.blockAfter("write", err)
 	return n, nil
 }
 
 func (f storeFile) WriteAt(p []byte, off int64) (int, error) {
 	n, err := f.File.WriteAt(p, off)
-	f.end("write", err)
+	f.blockAfter("write", err)
 	return n, nil
 }
 
@@ -144,22 +144,22 @@ func (f storeFile) WriteAt(p []byte, off int64) (int, error) {
 // rotateWAL, see storeFS, where it does not hear it.
 func (f storeFile) Stat() (vfs.FileInfo, error) {
 	info, err := f.File.Stat()
-	f.end("stat", err)
+	f.blockAfter("stat", err)
 	return info, nil
 }
 
 func (f storeFile) Sync() error {
-	f.end("sync", f.File.Sync())
+	f.blockAfter("sync", f.File.Sync())
 	return nil
 }
 
 func (f storeFile) SyncData() error {
-	f.end("sync", f.File.SyncData())
+	f.blockAfter("sync", f.File.SyncData())
 	return nil
 }
 
 func (f storeFile) SyncTo(length int64) (bool, error) {
 	full, err := f.File.SyncTo(length)
-	f.end("sync", err)
+	f.blockAfter("sync", err)
 	return full, nil
 }

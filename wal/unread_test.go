@@ -27,7 +27,7 @@ func TestPassingReadError(t *testing.T) {
 	put := func(seq uint64, failing int64) error {
 		fails.Store(failing)
 		sealed := Seal(prev, Record{Stream: 7, Seq: seq, Kind: 1, Body: []byte("a")})
-		done := make(passed, 1)
+		done := make(resultOut, 1)
 		s.Append(&Entry{Stream: 7, Expect: seq - 1, Records: []Sealed{sealed}, Forget: true, Out: []Out{done}})
 		err := <-done
 		if err == nil {

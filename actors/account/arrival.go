@@ -37,8 +37,8 @@ func (w *arrivals) begin(endToEnd string, only bool) bool {
 	return true
 }
 
-// end ends what begin has begun.
-func (w *arrivals) end(endToEnd string) {
+// finishArrival ends what begin has begun.
+func (w *arrivals) finishArrival(endToEnd string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.work[endToEnd]--; w.work[endToEnd] <= 0 {
@@ -70,7 +70,7 @@ func (f *Feed) arrived(n scheme.Notice, done func(error)) {
 		return
 	}
 	ended := func(err error) {
-		f.arrivals.end(n.EndToEnd)
+		f.arrivals.finishArrival(n.EndToEnd)
 		done(err)
 	}
 	if f.payee(n) != p { // the key has changed hands before begin

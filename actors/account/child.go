@@ -40,8 +40,8 @@ func (d *Host) Begin(child *actor.PID, j *transfer.Job) {
 	}
 }
 
-// carried is a payout that a child actor carries to the scheme.
-type carried struct {
+// carriedTransfer is a payout that a child actor carries to the scheme.
+type carriedTransfer struct {
 	tx    *ledger.Transaction // the payout's state when the child actor began its work
 	child *actor.PID
 }
@@ -118,7 +118,7 @@ func (c *children) begin() bool {
 	return !c.ended
 }
 
-func (c *children) end() {
+func (c *children) endReports() {
 	c.mu.Lock()
 	c.ended = true
 	c.mu.Unlock()

@@ -24,7 +24,7 @@ var errRestless = errors.New("account: accounts or their payouts do not come to 
 // more, and the journal and the store may be closed, which writes what Close has appended.
 func (d *Host) Close() error {
 	d.stop()
-	d.children.end()
+	d.children.endReports()
 	timeout := time.NewTimer(d.limits.ClosePatience)
 	defer timeout.Stop()
 	var heads sync.WaitGroup

@@ -318,7 +318,7 @@ func (w *harness) damage(id pix.AccountID) {
 	done := make(chan error, 1)
 	w.store.Append(&wal.Entry{
 		Ops: []wal.Op{{Kind: wal.OpSet, Key: layout.HeadKey(id), Value: []byte("nonsense")}},
-		Out: []wal.Out{written(done)},
+		Out: []wal.Out{writeOut(done)},
 	})
 	if err := <-done; err != nil {
 		w.t.Fatal(err)

@@ -176,7 +176,7 @@ func (d *Host) again(id pix.AccountID, message any) { go d.send(id, d.entry(id),
 // write appends an entry and waits until it is durable.
 func (d *Host) write(e *wal.Entry) error {
 	done := make(chan error, 1)
-	e.Out = append(e.Out, written(done))
+	e.Out = append(e.Out, writeOut(done))
 	d.deps.Journal.Append(e)
 	return <-done
 }
@@ -250,14 +250,14 @@ func (d *Host) Do(id pix.AccountID, c ledger.Command) (ledger.Answer, error) {
 func (d *Host) wait(to *caller) (ledger.Answer, error) {
 	select {
 	case r := <-to.ch: // most answers arrive within a millisecond
-		return d.take(to, r)
+		return d.takeResponse(to, r)
 	default:
 	}
 	timer := time.NewTimer(d.limits.SchemeTimeout + d.limits.JoinGrace)
 	defer timer.Stop()
 	select {
 	case r := <-to.ch:
-		return d.take(to, r)
+		return d.takeResponse(to, r)
 	case <-timer.C:
 	}
 	if to.joined.Load() {
@@ -266,16 +266,16 @@ func (d *Host) wait(to *caller) (ledger.Answer, error) {
 	timer.Reset(d.limits.LastGrace)
 	select {
 	case r := <-to.ch:
-		return d.take(to, r)
+		return d.takeResponse(to, r)
 	case <-timer.C:
 		return ledger.Answer{}, ledger.ErrCut
 	}
 }
 
-// take gives the caller back to the pool, for another request, unless the response is an
+// takeResponse gives the caller back to the pool, for another request, unless the response is an
 // error. After an error a second response may still come, and no other request may receive
 // it.
-func (d *Host) take(to *caller, r response) (ledger.Answer, error) {
+func (d *Host) takeResponse(to *caller, r response) (ledger.Answer, error) {
 	if r.number != to.number {
 		panic(fmt.Sprintf("account: reply %d to request %d", r.number, to.number))
 	}

@@ -48,12 +48,12 @@ func (s *Shell) restore() error {
 	}
 	s.machine = m
 	if !m.Opened() {
-		return s.open()
+		return s.openAccount()
 	}
 	return s.reviveWork()
 }
 
-func (s *Shell) open() error {
+func (s *Shell) openAccount() error {
 	settings, ok := s.Opening(s.id)
 	if !ok {
 		return ledger.ErrUnknown

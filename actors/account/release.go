@@ -43,20 +43,20 @@ func (s *Shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
 			}
 		case Raise:
 			if s.Config.Alerts != nil {
-				entry.Out = append(entry.Out, &raised{s.Config.Alerts, s.id, *e.Alert})
+				entry.Out = append(entry.Out, &alertOut{s.Config.Alerts, s.id, *e.Alert})
 			}
 		case Emit:
 			if s.Config.Webhooks != nil {
-				entry.Out = append(entry.Out, &emitted{s.Config.Webhooks, e.Emitted})
+				entry.Out = append(entry.Out, &eventOut{s.Config.Webhooks, e.Emitted})
 			}
 		case Launch:
 			l := &launch{s.Children, s.child(), s.machine.job(e.Child)}
 			l.job.Task, task = task, nil // if the step starts several child actors, the first one gets the task
 			entry.Out = append(entry.Out, l)
 			if s.running == nil {
-				s.running = map[pix.TxID]carried{}
+				s.running = map[pix.TxID]carriedTransfer{}
 			}
-			s.running[l.job.Tx.ID] = carried{l.job.Tx, l.child}
+			s.running[l.job.Tx.ID] = carriedTransfer{l.job.Tx, l.child}
 			u.started = append(u.started, l.job.Tx.ID)
 		}
 	}

@@ -29,10 +29,10 @@ type Shell struct {
 	unread     error      // why it could not
 	toldUnread pix.Millis // when the newest alert about a failed read was raised; 0: never
 	waiting    map[pix.TxID][]waiter
-	running    map[pix.TxID]carried // payouts for which a child actor was started that has not reported yet
-	idle       []*actor.PID         // child actors that carry no payout at present
-	actor      actor.Context        // nil in a shell without actors
-	broken     error                // why the account is quarantined or passivated; nil: it is neither
+	running    map[pix.TxID]carriedTransfer // payouts for which a child actor was started that has not reported yet
+	idle       []*actor.PID                 // child actors that carry no payout at present
+	actor      actor.Context                // nil in a shell without actors
+	broken     error                        // why the account is quarantined or passivated; nil: it is neither
 	panics     []time.Time
 	undone     atomic.Pointer[undo] // list of entries that the journal refused; the next message takes back what they changed
 	refusals   atomic.Uint64        // number of entries that the journal has refused since the shell was made

@@ -25,7 +25,7 @@ type guard struct {
 // undo is what must be taken back if an entry is refused: the entry ended one child actor's
 // work, or was to start other child actors.
 type undo struct {
-	ended   *carried
+	ended   *carriedTransfer
 	started []pix.TxID
 	next    *undo
 }

@@ -106,34 +106,34 @@ func (o *outcomes) Release(err error) {
 	}
 }
 
-// written is a channel that gets an entry's result once the entry is durable or refused.
-type written chan<- error
+// writeOut is a channel that gets an entry's result once the entry is durable or refused.
+type writeOut chan<- error
 
 // Release implements wal.Out.
-func (o written) Release(err error) { o <- err }
+func (o writeOut) Release(err error) { o <- err }
 
-// raised reports an alert to the operators.
-type raised struct {
+// alertOut reports an alert to the operators.
+type alertOut struct {
 	alerts  Alerts
 	account pix.AccountID
 	alert   ledger.Alert
 }
 
 // Release implements wal.Out.
-func (o *raised) Release(err error) {
+func (o *alertOut) Release(err error) {
 	if err == nil {
 		o.alerts.Raised(o.account, o.alert)
 	}
 }
 
-// emitted hands a record to the webhooks.
-type emitted struct {
+// eventOut hands a record to the webhooks.
+type eventOut struct {
 	webhooks Webhooks
 	record   *ledger.Record
 }
 
 // Release implements wal.Out.
-func (o *emitted) Release(err error) {
+func (o *eventOut) Release(err error) {
 	if err == nil {
 		o.webhooks.Emitted(o.record)
 	}

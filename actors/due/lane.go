@@ -24,7 +24,7 @@ type lane struct {
 
 	// line counts the running tasks. Rows whose account has as many of them as its share are parked
 	// in it: accounts take turns, and the rows of one account keep their order.
-	line   fair.Line[pix.AccountID, waiting]
+	line   fair.Line[pix.AccountID, parkedRow]
 	parked map[layout.EntityID]bool // of the rows in line
 
 	later   putOff
@@ -39,10 +39,10 @@ type lane struct {
 
 type kind struct{ front, trail, back cursor }
 
-// waiting is a parked row, and how its task starts.
-type waiting struct {
+// parkedRow is a parked row, and how its task starts.
+type parkedRow struct {
 	due layout.Due
-	as  started
+	as  startedTask
 }
 
 const (
@@ -70,7 +70,7 @@ const (
 
 func newLane(m *Machine, need layout.Need) *lane {
 	l := &lane{
-		machine: m, need: need, line: fair.NewLine[pix.AccountID, waiting](m.bounds.AtOnce, m.bounds.Share),
+		machine: m, need: need, line: fair.NewLine[pix.AccountID, parkedRow](m.bounds.AtOnce, m.bounds.Share),
 		parked: map[layout.EntityID]bool{}, later: newPutOff(m.bounds.Remember),
 	}
 	for _, k := range layout.DueKinds() {
@@ -104,19 +104,19 @@ func (l *lane) roomForFresh(now pix.Millis) bool {
 }
 
 // start starts the task of a row, or parks the row. False: there is no room for it.
-func (l *lane) start(s *step, d layout.Due, v started) bool {
+func (l *lane) start(s *step, d layout.Due, v startedTask) bool {
 	switch {
 	case !l.line.Shared(d.Account):
 		s.begin(d, v)
 	case l.line.Waiting() < l.machine.bounds.Remember:
-		l.park(waiting{d, v})
+		l.park(parkedRow{d, v})
 	default:
 		return false
 	}
 	return true
 }
 
-func (l *lane) park(w waiting) {
+func (l *lane) park(w parkedRow) {
 	l.parked[w.due.ID] = true
 	l.line.Add(w.due.Account, w)
 }
@@ -152,14 +152,14 @@ func stands(rows Rows, d layout.Due) (bool, error) {
 }
 
 // begins counts a task that starts.
-func (l *lane) begins(v started, a pix.AccountID) {
+func (l *lane) begins(v startedTask, a pix.AccountID) {
 	if l.line.Begin(a); !v.again {
 		l.fresh++
 	}
 }
 
 // ends stops counting a task.
-func (l *lane) ends(v started, a pix.AccountID) {
+func (l *lane) ends(v startedTask, a pix.AccountID) {
 	if l.line.End(a); !v.again {
 		l.fresh--
 	}
@@ -201,7 +201,7 @@ func (l *lane) look(s *step, c *cursor, until pix.Millis) error {
 		if !l.roomForFresh(s.now) {
 			return false, nil
 		}
-		return l.start(s, d, started{lane: l}), nil
+		return l.start(s, d, startedTask{lane: l}), nil
 	})
 	c.more, c.lookAt = !over, s.now+lookEvery
 	return err
@@ -238,7 +238,7 @@ func (l *lane) lookBack(s *step) error {
 			if l.line.Full() || !l.spend() {
 				return false, nil
 			}
-			s.begin(d, started{l, true, hopelessAfter})
+			s.begin(d, startedTask{l, true, hopelessAfter})
 			return true, nil
 		})
 		if err != nil {
@@ -264,7 +264,7 @@ func (l *lane) putOffNow(s *step) error {
 			l.later.add(p)
 			return err
 		}
-		if there && !l.start(s, p.due, started{l, true, p.tries}) {
+		if there && !l.start(s, p.due, startedTask{l, true, p.tries}) {
 			l.later.add(p)
 			return nil
 		}

@@ -79,7 +79,7 @@ type Machine struct {
 	orphan pix.Millis // time from an acceptance to the due time of its row
 
 	resume  []cursor // cursors of the pass over all due rows at the start of the process; the first cursor is in use
-	working map[layout.EntityID]started
+	working map[layout.EntityID]startedTask
 	lanes   []*lane                // one lane for each layout.Need
 	closed  map[pix.AccountID]bool // accounts that have reported that they are quarantined
 
@@ -93,7 +93,7 @@ type Machine struct {
 // rounds of a queue; orphan is ledger.Terms.OrphanAfter.
 func New(every, orphan pix.Millis, b Bounds) *Machine {
 	m := &Machine{
-		bounds: b, every: every, orphan: orphan, working: map[layout.EntityID]started{}, closed: map[pix.AccountID]bool{}, limits: map[pix.AccountID]*limit{},
+		bounds: b, every: every, orphan: orphan, working: map[layout.EntityID]startedTask{}, closed: map[pix.AccountID]bool{}, limits: map[pix.AccountID]*limit{},
 	}
 	for _, need := range layout.Needs() {
 		m.lanes = append(m.lanes, newLane(m, need))
@@ -142,15 +142,15 @@ type step struct {
 	tasks []Task
 }
 
-// started is a task of a due row that was started and has no result yet.
-type started struct {
+// startedTask is a task of a due row that was started and has no result yet.
+type startedTask struct {
 	lane  *lane
 	again bool // true: the task ran before
 	tries int  // how often the task ran and changed nothing
 }
 
 // begin starts a task for the payout of a due row.
-func (s *step) begin(d layout.Due, v started) {
+func (s *step) begin(d layout.Due, v startedTask) {
 	v.lane.machine.working[d.ID] = v
 	v.lane.begins(v, d.Account)
 	s.tasks = append(s.tasks, Task{Account: d.Account, ID: d.ID, Seq: d.Seq, due: d})
@@ -183,7 +183,7 @@ func (m *Machine) resumed(s *step) error {
 				}
 			}
 			if in {
-				return l.start(s, d, started{lane: l}), nil
+				return l.start(s, d, startedTask{lane: l}), nil
 			}
 			return true, nil
 		})

@@ -42,13 +42,13 @@ func (h *History) transaction(a pix.AccountID, seq uint64) (*ledger.Transaction,
 		return nil, err
 	}
 	if r.Tx == nil {
-		return nil, aboutNone(a, seq)
+		return nil, errNoTransaction(a, seq)
 	}
 	slot.Store(&knownAs{a, seq, r.Tx})
 	return r.Tx, nil
 }
 
-// aboutNone is the error of a row that leads to a record about no transaction.
-func aboutNone(a pix.AccountID, seq uint64) error {
+// errNoTransaction is the error of a row that leads to a record about no transaction.
+func errNoTransaction(a pix.AccountID, seq uint64) error {
 	return &wal.Damage{Stream: wal.Stream(a), Seq: seq, What: "is about no transaction"}
 }

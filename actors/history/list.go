@@ -98,7 +98,7 @@ func (x *index) bounds(v View, f *layout.Filter) (first, last uint64, err error)
 
 // page returns the rows on a page, the newest first. Where the filter selects by time alone
 // the page is found by counting; else rows are read from the newest on.
-func (x *index) page(v View, f *layout.Filter, p layout.Page, limit *scanLimit) (rows []numbered, err error) {
+func (x *index) page(v View, f *layout.Filter, p layout.Page, limit *scanLimit) (rows []numberedRow, err error) {
 	first, last, err := x.bounds(v, f)
 	skip := uint64(p.Number-1) * uint64(p.Size)
 	if err != nil || first > last || skip/uint64(p.Size) != uint64(p.Number-1) {
@@ -127,20 +127,20 @@ func (x *index) page(v View, f *layout.Filter, p layout.Page, limit *scanLimit) 
 			return true, nil
 		}
 		n, err := layout.RowNumber(k)
-		rows = append(rows, numbered{n, e})
+		rows = append(rows, numberedRow{n, e})
 		return err == nil && len(rows) < p.Size, err
 	})
 	return rows, err
 }
 
-// numbered is a row of an index with its number.
-type numbered struct {
+// numberedRow is a row of an index with its number.
+type numberedRow struct {
 	number uint64
 	entry
 }
 
 // transactions reads the transactions that rows lead to.
-func (h *History) transactions(v View, a pix.AccountID, rows []numbered) ([]*ledger.Transaction, error) {
+func (h *History) transactions(v View, a pix.AccountID, rows []numberedRow) ([]*ledger.Transaction, error) {
 	if err := findRecords(v, a, rows); err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (h *History) transactions(v View, a pix.AccountID, rows []numbered) ([]*led
 	err := v.Records(wal.Stream(a), seqs, func(w wal.Record) error {
 		r, err := Decode(&w)
 		if err == nil && r.Tx == nil {
-			err = aboutNone(a, w.Seq)
+			err = errNoTransaction(a, w.Seq)
 		}
 		found[w.Seq] = r.Tx
 		return err
@@ -170,7 +170,7 @@ func (h *History) transactions(v View, a pix.AccountID, rows []numbered) ([]*led
 
 // findRecords sets the sequence of the newest record of each row that has none. Where the
 // items are near each other, it reads all item rows between them at once.
-func findRecords(v View, a pix.AccountID, rows []numbered) error {
+func findRecords(v View, a pix.AccountID, rows []numberedRow) error {
 	first, last, missing := ^uint64(0), uint64(0), 0
 	for _, r := range rows {
 		if r.seq == 0 {

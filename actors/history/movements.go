@@ -41,14 +41,14 @@ func (h *History) Movements(a pix.AccountID, first, last uint64) (all []*ledger.
 }
 
 // rows returns the rows with the numbers first to last, all of which must exist.
-func (x *index) rows(v View, first, last uint64) ([]numbered, error) {
+func (x *index) rows(v View, first, last uint64) ([]numberedRow, error) {
 	if last < first {
 		return nil, nil
 	}
-	rows := make([]numbered, 0, last-first+1)
+	rows := make([]numberedRow, 0, last-first+1)
 	err := v.Scan(x.key(x.account, first), append(x.key(x.account, last), 0), func(_, b []byte) (bool, error) {
 		e, err := x.read(b)
-		rows = append(rows, numbered{first + uint64(len(rows)), e})
+		rows = append(rows, numberedRow{first + uint64(len(rows)), e})
 		return err == nil, err
 	})
 	if err == nil && uint64(len(rows)) != last-first+1 {

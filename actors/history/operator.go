@@ -74,7 +74,7 @@ func (h *History) underEndToEnd(v View, only pix.AccountID, e2e string) (*ledger
 			continue
 		}
 		for _, m := range append([]layout.Member{{ID: row.ID, Seq: row.Seq}}, row.Members...) {
-			tx, err := h.shown(v, m.ID)
+			tx, err := h.shownByID(v, m.ID)
 			if err != nil {
 				return nil, err
 			}
@@ -94,8 +94,8 @@ func (h *History) underEndToEnd(v View, only pix.AccountID, e2e string) (*ledger
 	return cmp.Or(best, refused), err
 }
 
-// shown reads a transaction by its id; nil for a payout that the merchant never saw.
-func (h *History) shown(v View, id pix.TxID) (*ledger.Transaction, error) {
+// shownByID reads a transaction by its id; nil for a payout that the merchant never saw.
+func (h *History) shownByID(v View, id pix.TxID) (*ledger.Transaction, error) {
 	b, ok, err := v.Get(layout.IDKey(id.Short()))
 	if err != nil || !ok {
 		return nil, err
@@ -158,7 +158,7 @@ func (h *History) InFlight(a pix.AccountID, statuses []pix.TxStatus, after []byt
 		lo, hi = layout.OpenOf(a)
 	}
 	return pageOf(h, lo, hi, after, limit, func(k, b []byte) (ledger.Owned, bool, error) {
-		o, err := h.open(k, b)
+		o, err := h.decodeOpen(k, b)
 		return o, err == nil && o.Tx.Kind == pix.TxPayout && (len(statuses) == 0 || slices.Contains(statuses, o.Tx.Status)), err
 	})
 }
@@ -219,7 +219,7 @@ func page[T any](v View, lo, hi, after []byte, limit int, read func(k, b []byte)
 	return all, next, err
 }
 
-func (h *History) open(k, b []byte) (ledger.Owned, error) {
+func (h *History) decodeOpen(k, b []byte) (ledger.Owned, error) {
 	a, id, err := layout.DecodeOpenKey(k)
 	if err != nil {
 		return ledger.Owned{}, err

@@ -50,9 +50,9 @@ func (h *History) Transactions(a pix.AccountID, external string, f layout.Filter
 	few := f.ByTime() && (external == "" || p.Number <= fewRows/p.Size)
 	err = h.listed(a, few, func(v View, limit *scanLimit) error {
 		x := itemsOf(a)
-		find := func() ([]numbered, error) { return x.page(v, &f, p, limit) }
+		find := func() ([]numberedRow, error) { return x.page(v, &f, p, limit) }
 		if external != "" {
-			find = func() ([]numbered, error) { return x.named(v, external, &f, p, limit) }
+			find = func() ([]numberedRow, error) { return x.named(v, external, &f, p, limit) }
 		}
 		rows, err := find()
 		if err != nil {
@@ -112,17 +112,17 @@ func (h *History) inFlight(v View, a pix.AccountID, f *layout.Filter, limit *sca
 		}
 		return h.transactions(v, a, rows)
 	}
-	var rows []numbered
+	var rows []numberedRow
 	for _, id := range ids {
 		n, err := ordinalOf(v, id)
 		if err != nil {
 			return nil, err
 		}
 		if n >= first && n <= last {
-			rows = append(rows, numbered{number: n, entry: entry{ordinal: n}})
+			rows = append(rows, numberedRow{number: n, entry: entry{ordinal: n}})
 		}
 	}
-	slices.SortFunc(rows, func(a, b numbered) int { return cmp.Compare(b.number, a.number) })
+	slices.SortFunc(rows, func(a, b numberedRow) int { return cmp.Compare(b.number, a.number) })
 	return h.transactions(v, a, rows[:min(len(rows), mostInFlight)])
 }
 
@@ -151,7 +151,7 @@ func ordinalOf(v View, id pix.TxID) (uint64, error) {
 }
 
 // named returns the rows on a page of the transactions with an external id, the newest first.
-func (x *index) named(v View, external string, f *layout.Filter, p layout.Page, limit *scanLimit) (rows []numbered, err error) {
+func (x *index) named(v View, external string, f *layout.Filter, p layout.Page, limit *scanLimit) (rows []numberedRow, err error) {
 	first, last, err := x.bounds(v, f)
 	skip := uint64(p.Number-1) * uint64(p.Size)
 	if err != nil || first > last || skip/uint64(p.Size) != uint64(p.Number-1) {
@@ -178,7 +178,7 @@ func (x *index) named(v View, external string, f *layout.Filter, p layout.Page, 
 			skip--
 			return true, nil
 		}
-		rows = append(rows, numbered{n, entry{seq: row.Seq}})
+		rows = append(rows, numberedRow{n, entry{seq: row.Seq}})
 		return len(rows) < p.Size, nil
 	})
 	return rows, err

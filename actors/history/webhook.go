@@ -38,14 +38,14 @@ func Subscription(j interface {
 	return r.Subscription, nil
 }
 
-// viewed reads from a view, and records from the journal.
-type viewed struct {
+// viewedJournal reads from a view, and records from the journal.
+type viewedJournal struct {
 	View
 	journal Journal
 }
 
 // Record reads a record.
-func (v viewed) Record(stream wal.Stream, seq uint64) (wal.Record, bool, error) {
+func (v viewedJournal) Record(stream wal.Stream, seq uint64) (wal.Record, bool, error) {
 	return v.journal.Record(stream, seq)
 }
 
@@ -56,7 +56,7 @@ func (h *History) Subscriptions(a pix.AccountID, numbers []uint32) (all []*ledge
 	err = h.look(a, func(v View) error {
 		all = nil
 		for _, n := range numbers {
-			s, err := Subscription(viewed{v, h.journal}, layout.Target{Account: a, Number: n})
+			s, err := Subscription(viewedJournal{v, h.journal}, layout.Target{Account: a, Number: n})
 			if err != nil {
 				return err
 			}
@@ -90,7 +90,7 @@ func (h *History) subscriptions(v View, lo, hi, after []byte, limit int) ([]*led
 		if err != nil {
 			return nil, false, err
 		}
-		s, err := Subscription(viewed{v, h.journal}, layout.Target{Account: a, Number: number})
+		s, err := Subscription(viewedJournal{v, h.journal}, layout.Target{Account: a, Number: number})
 		return s, s != nil, err
 	})
 }
@@ -313,7 +313,7 @@ func (h *History) Delivery(t layout.Target, sequence uint64) (found *ledger.Deli
 // Subscription reads a webhook subscription; nil where the account never had it.
 func (h *History) Subscription(t layout.Target) (s *ledger.Subscription, err error) {
 	err = h.look(t.Account, func(v View) error {
-		s, err = Subscription(viewed{v, h.journal}, t)
+		s, err = Subscription(viewedJournal{v, h.journal}, t)
 		return err
 	})
 	return s, err

@@ -28,11 +28,11 @@ func (d *draft) completeCases(out Decision) Decision {
 		return out // what the draft has collected is dropped
 	}
 	if len(d.records) > 0 {
-		d.raise()
+		d.raiseHolds()
 		if d.totals.Owed > 0 {
 			d.refundCases()
 			if d.releaseLate(out.Case) {
-				d.raise()
+				d.raiseHolds()
 				d.refundCases()
 			}
 		}
@@ -49,9 +49,9 @@ func (d *draft) completeCases(out Decision) Decision {
 	return out
 }
 
-// lacking returns the cases that may take what is freed, the oldest first. The decision's own
+// mayTakeFreed returns the cases that may take what is freed, the oldest first. The decision's own
 // case is one of them: an earlier version of the engine wrote no row of what a case lacks.
-func (d *draft) lacking() []*Case {
+func (d *draft) mayTakeFreed() []*Case {
 	k := d.facts.Case
 	if k == nil {
 		return d.facts.Lacking
@@ -79,10 +79,10 @@ func (d *draft) releaseLate(closed *Case) bool {
 	return true
 }
 
-// raise lets the cases that dispute more of a payment than they hold take what the decision
+// raiseHolds lets the cases that dispute more of a payment than they hold take what the decision
 // has freed of it, the oldest first. Beyond the time for returns an agreed case takes no more.
-func (d *draft) raise() {
-	for _, k := range d.lacking() {
+func (d *draft) raiseHolds() {
+	for _, k := range d.mayTakeFreed() {
 		now, sums := d.newest(k), d.sumsOf(k.Original)
 		more := min(now.Lacks(), sums.Left())
 		if more <= 0 || now.Status.Decided() && now.over(d.stamp.Reading) {
@@ -172,7 +172,7 @@ func (d *draft) refundCase(o *Owing, part pix.Amount) {
 	k.Parts++
 	k.settle(&sums)
 	d.mustAddCase(CaseRefunding, &k, Body{Sums: &sums})
-	t := d.refundOf(d.draw(), d.partSuffix(&k, k.Parts), o.Original, part)
+	t := d.refundOf(d.drawID(), d.partSuffix(&k, k.Parts), o.Original, part)
 	t.Refund.Code, t.Refund.Case = fraudCode, &k.ID
 	d.holdRefund(&t, nil)
 }

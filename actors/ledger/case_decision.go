@@ -71,7 +71,7 @@ func (c CloseCase) decide(d *draft) Decision {
 	return d.closeAs(k, c.Result)
 }
 
-// closeAs closes a case. As agreed it goes on holding its money, which afterCases refunds as
+// closeAs closes a case. As agreed it goes on holding its money, which completeCases refunds as
 // far as there is any, and goes on lacking what it lacks, unless all of the payment went back;
 // as disagreed it releases it.
 func (d *draft) closeAs(k Case, result pix.CaseResult) Decision {

@@ -54,23 +54,23 @@ func (g *gathering) gatherCases() error {
 		return nil
 	}
 	if g.stakes.frees {
-		if err := g.lacking(); err != nil {
+		if err := g.readLacking(); err != nil {
 			return err
 		}
 	}
 	if !g.needsHoldings() {
 		return nil
 	}
-	if err := g.holdings(); err != nil {
+	if err := g.readHoldings(); err != nil {
 		return err
 	}
-	return g.owing()
+	return g.readOwing()
 }
 
 // originalIs takes the received payment of a case and its refund sums into the facts.
 func (g *gathering) originalIs(t *Transaction) (err error) {
 	g.cases.Original = t
-	g.cases.Sums, err = g.sums(t.ID, t.Amount)
+	g.cases.Sums, err = g.readSums(t.ID, t.Amount)
 	return err
 }
 
@@ -138,11 +138,11 @@ func (g *gathering) caseByID(id pix.CaseID) (err error) {
 	if g.cases.Case, err = g.caseWith(id); err != nil || g.cases.Case == nil {
 		return err
 	}
-	return g.payment()
+	return g.readPayment()
 }
 
-// payment reads the payment of the case in the facts, which must exist.
-func (g *gathering) payment() error {
+// readPayment reads the payment of the case in the facts, which must exist.
+func (g *gathering) readPayment() error {
 	t, err := g.paymentOf(g.cases.Case)
 	if err != nil {
 		return err
@@ -152,16 +152,16 @@ func (g *gathering) payment() error {
 
 // paymentOf reads the payment of a case, which must exist.
 func (g *gathering) paymentOf(k *Case) (*Transaction, error) {
-	t, err := g.shown(k.Original.Short())
+	t, err := g.shownByID(k.Original.Short())
 	if err == nil && t == nil {
 		err = fmt.Errorf("the payment of %v has no row", k.ID)
 	}
 	return t, err
 }
 
-// lacking reads the cases that dispute more of the payment in question than they hold and, where
+// readLacking reads the cases that dispute more of the payment in question than they hold and, where
 // the holds of any cases may grow, the payment.
-func (g *gathering) lacking() error {
+func (g *gathering) readLacking() error {
 	f := &g.cases
 	original := f.Sums.Original
 	if original == (pix.TxID{}) {
@@ -178,7 +178,7 @@ func (g *gathering) lacking() error {
 		return true, err
 	})
 	if err == nil && len(f.Lacking)+len(f.Counted) > 0 && f.Original == nil {
-		f.Original, err = g.shown(original.Short())
+		f.Original, err = g.shownByID(original.Short())
 	}
 	if err != nil {
 		return fmt.Errorf("cases of %v that lack money: %w", original, err)
@@ -206,8 +206,8 @@ func (g *gathering) unreachable() bool {
 	return t.Balance-t.Held+g.stakes.incoming+g.stakes.released <= g.OwedBehind()
 }
 
-// holdings reads which cases hold money, the oldest first.
-func (g *gathering) holdings() error {
+// readHoldings reads which cases hold money, the oldest first.
+func (g *gathering) readHoldings() error {
 	t, f := &g.account.Totals, &g.cases
 	newest := uint64(0) // ordinal of the newest case that the decision may be about
 	left, owed := t.Balance+g.stakes.incoming, t.Owed
@@ -247,9 +247,9 @@ func (g *gathering) holdings() error {
 	return nil
 }
 
-// owing reads those of the cases that hold money for which refunds must be made, and what a refund
+// readOwing reads those of the cases that hold money for which refunds must be made, and what a refund
 // needs.
-func (g *gathering) owing() error {
+func (g *gathering) readOwing() error {
 	for _, h := range g.cases.Holding {
 		if !h.Owed {
 			continue
@@ -265,7 +265,7 @@ func (g *gathering) owing() error {
 		if err != nil {
 			return err
 		}
-		sums, err := g.sums(t.ID, t.Amount)
+		sums, err := g.readSums(t.ID, t.Amount)
 		if err != nil {
 			return err
 		}

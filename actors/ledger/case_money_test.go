@@ -135,7 +135,7 @@ func TestLateRefundShrinksCases(t *testing.T) {
 			t.Errorf("%+v, should hold %d (%v)", k, c.held, err)
 		}
 	}
-	if sums, err := (&gathering{Reader: h, account: h.account}).sums(paid.ID, paid.Amount); err != nil || sums.Excess != 0 || sums.Left() != 0 {
+	if sums, err := (&gathering{Reader: h, account: h.account}).readSums(paid.ID, paid.Amount); err != nil || sums.Excess != 0 || sums.Left() != 0 {
 		t.Errorf("%+v (%v)", sums, err)
 	}
 	var back pix.Amount

@@ -107,7 +107,7 @@ func (c CancelCase) gather(g *gathering) (decider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c, g.payment()
+	return c, g.readPayment()
 }
 
 // caseOfReport reads the case that a report opened in this account; nil where there is none.

@@ -78,7 +78,7 @@ func (g *gathering) findReturns(f *resumeFacts) (err error) {
 			return fmt.Errorf("return %s: %w", r.ReturnID, err)
 		}
 		if found.Tx != nil {
-			if found.Counted, err = g.counted(found.Tx); err != nil {
+			if found.Counted, err = g.readCounted(found.Tx); err != nil {
 				return err
 			}
 		}
@@ -213,7 +213,7 @@ func (d *draft) findRefund(r FoundReturn) *Refusal {
 	}
 	sums := d.countBack(&t, CaseCounted)
 	d.show(&t)
-	d.book(&t, pix.StatusSettled)
+	d.bookAs(&t, pix.StatusSettled)
 	if refused := d.add(RefundFound, Body{Tx: &t, Sums: sums, Events: []pix.EventKind{pix.EventRefundCompleted}}); refused != nil {
 		return refused
 	}

@@ -89,7 +89,7 @@ func (g *gathering) moved(endToEnd string, row *layout.EndToEndRow) (*Moved, err
 	return &Moved{EndToEnd: endToEnd, Row: *row}, nil
 }
 
-// maxRepeats is how many payouts that still matter (see use.take) may have the same
+// maxRepeats is how many payouts that still matter (see use.addTransaction) may have the same
 // end-to-end id, where Terms.MaxRepeats is 0. The limit exists because each hold writes the
 // list of all of them. Above the limit a request gets ErrBusy.
 const maxRepeats = 1000

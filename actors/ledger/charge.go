@@ -51,7 +51,7 @@ func (g *gathering) chargeNamed(txid string) (*Transaction, error) {
 	if !ok {
 		return nil, nil
 	}
-	t, err := g.shown(short)
+	t, err := g.shownByID(short)
 	if err != nil || t == nil || t.Kind != pix.TxCharge || t.Public() != txid {
 		return nil, err
 	}

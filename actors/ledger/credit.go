@@ -28,7 +28,7 @@ func (c Credit) gather(g *gathering) (decider, error) {
 	f := &creditFacts{Credit: c}
 	var err error
 	if c.Reference != "" {
-		f.first, err = g.at(layout.ReferenceKey(g.account.ID, c.Reference))
+		f.first, err = g.transactionAt(layout.ReferenceKey(g.account.ID, c.Reference))
 	}
 	return f, err
 }
@@ -50,7 +50,7 @@ func (c *creditFacts) decide(d *draft) Decision {
 		Counterparty: pix.Party{Name: c.PayerName, Document: c.PayerDocument}, Credit: CreditPart{Reference: c.Reference},
 	}
 	d.show(&t)
-	d.book(&t, pix.StatusCompleted)
+	d.bookAs(&t, pix.StatusCompleted)
 	if r := d.add(Credited, Body{Tx: &t}); r != nil {
 		return refuseWith(r)
 	}

@@ -21,7 +21,7 @@ type draft struct {
 	launch  []Launch
 
 	facts caseFacts
-	drawn byte // number of ids that the method draw has made
+	drawn byte // number of ids that drawID has made
 	made  int  // number of refunds for cases that the decision has made
 	// The states of refund sums and cases after the decision's records so far, where they
 	// differ from the facts.
@@ -100,22 +100,22 @@ func (d *draft) show(t *Transaction) {
 	t.CreatedAt, t.Ordinal = d.stamp.Time, d.totals.Items+1
 }
 
-// book gives a transaction its final status, and its number in the account's statement.
-func (d *draft) book(t *Transaction, s pix.TxStatus) {
+// bookAs gives a transaction its final status, and its number in the account's statement.
+func (d *draft) bookAs(t *Transaction, s pix.TxStatus) {
 	t.Status, t.BookedAt, t.Booking = s, d.stamp.Time, d.totals.Bookings+1
 }
 
-// wait adds a record that gives the payout the due time now + long (ms).
-func (d *draft) wait(kind RecordKind, t *Transaction, long pix.Millis, b Body) {
+// addWaiting adds a record that gives the payout the due time now + long (ms).
+func (d *draft) addWaiting(kind RecordKind, t *Transaction, long pix.Millis, b Body) {
 	b.DueWas, b.DueWasKind = t.Transfer.DueAt, t.Transfer.DueKind
 	t.Transfer.DueAt, t.Transfer.DueKind = d.stamp.Clock+long, t.due()
 	b.Tx = t
 	d.mustAdd(kind, b)
 }
 
-// draw returns an id for a transaction beside the one that has the stamp's id; it is made
+// drawID returns an id for a transaction beside the one that has the stamp's id; it is made
 // from the stamp's id.
-func (d *draft) draw() pix.TxID {
+func (d *draft) drawID() pix.TxID {
 	d.drawn++
 	sum := sha256.Sum256(append(d.stamp.ID[:], d.drawn))
 	return pix.NewTxID(d.stamp.ID.Time(), [10]byte(sum[:10]))

@@ -173,7 +173,7 @@ func goldenRecords() []Record {
 	}
 	var out []Record
 	for k := range RecordKind(len(kinds)) {
-		if !k.known() {
+		if !k.isKnown() {
 			continue
 		}
 		b, ok := bodies[k]

@@ -277,8 +277,8 @@ func (k RecordKind) row() *kindRow {
 	return &kinds[k]
 }
 
-// known tells whether this version of the engine knows the kind.
-func (k RecordKind) known() bool { return k.row().name != "" }
+// isKnown tells whether this version of the engine knows the kind.
+func (k RecordKind) isKnown() bool { return k.row().name != "" }
 
 // String is the kind's name in dumps and messages.
 func (k RecordKind) String() string {

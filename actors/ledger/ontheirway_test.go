@@ -33,7 +33,7 @@ func TestOnTheirWay(t *testing.T) {
 
 	stamp := h.stamp()
 	g := &gathering{Reader: h, account: h.account, stamp: &stamp}
-	sums, err := g.sums(a.ID, a.Amount)
+	sums, err := g.readSums(a.ID, a.Amount)
 	if err != nil {
 		t.Fatal(err)
 	}

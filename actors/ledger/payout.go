@@ -84,7 +84,7 @@ func (d *draft) awaitApproval(t Transaction) Transaction {
 	claim := t.Transfer.Claim
 	t.Status, t.Transfer.Claim = pix.StatusPending, nil
 	d.show(&t)
-	d.wait(PayoutPending, &t, d.stamp.Terms.ApprovalTTL, Body{Claim: claim})
+	d.addWaiting(PayoutPending, &t, d.stamp.Terms.ApprovalTTL, Body{Claim: claim})
 	return t
 }
 

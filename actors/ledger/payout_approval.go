@@ -77,7 +77,7 @@ func (d *draft) approve(t Transaction, c *Chain) Transaction {
 	var b Body
 	d.renew(&t, c, &b)
 	t.Status = pix.StatusSending
-	d.wait(PayoutApproved, &t, d.stamp.Terms.OrphanAfter, b)
+	d.addWaiting(PayoutApproved, &t, d.stamp.Terms.OrphanAfter, b)
 	d.launch = []Launch{{&t, GoalPay}}
 	return t
 }

@@ -20,19 +20,19 @@ func (c *outcome) ofPayout(d *draft) Decision {
 	}
 	switch c.Result {
 	case TransferIsAccepted:
-		return d.accepted(t, c.Doubt)
+		return d.applyAcceptance(t, c.Doubt)
 	case TransferIsSettled:
 		return d.done(d.settle(t))
 	case TransferIsRejected:
-		t = d.shown(t)
+		t = d.acceptHeld(t)
 		t.Payout.DuplicateOf = c.holder
 		return d.done(d.finish(t, PayoutRejected, pix.StatusRejected, c.Reason, pix.EventPayoutRejected))
 	case TransferIsRefused:
-		return d.refused(t, c.Refusal, c.row)
+		return d.applyRefusal(t, c.Refusal, c.row)
 	case TransferIsLimited:
-		return d.limited(t, c.Refusal.Limit())
+		return d.queueLimited(t, c.Refusal.Limit())
 	case TransferIsSending:
-		return d.sending(t, &c.chain)
+		return d.sendQueued(t, &c.chain)
 	case TransferIsVoided:
 		if t.Status != pix.StatusAccepted || !d.orphaned(&t) {
 			return d.unchanged(c.tx)
@@ -50,9 +50,9 @@ func (d *draft) orphaned(t *Transaction) bool {
 	return !d.stamp.Doubted && d.stamp.Clock >= t.OrphanAt(d.stamp.Reading, &d.stamp.Terms)
 }
 
-// accepted records that the scheme has the payout or, with doubt, that the scheme may have
+// applyAcceptance records that the scheme has the payout or, with doubt, that the scheme may have
 // it.
-func (d *draft) accepted(t Transaction, doubt bool) Decision {
+func (d *draft) applyAcceptance(t Transaction, doubt bool) Decision {
 	if t.Status == pix.StatusHeld {
 		return d.done(d.accept(t, doubt))
 	}
@@ -64,10 +64,10 @@ func (d *draft) acceptedAgain(t Transaction, doubt bool) Decision {
 	switch {
 	case t.Status == pix.StatusSending:
 		t.Status, t.Transfer.Doubt, t.Transfer.AcceptedAt, t.ReasonCode = pix.StatusAccepted, doubt, d.stamp.Clock, ""
-		d.wait(PayoutSent, &t, d.untilDue(&t), Body{})
+		d.addWaiting(PayoutSent, &t, d.untilDue(&t), Body{})
 	case t.Status == pix.StatusAccepted && t.Transfer.Doubt && !doubt:
 		t.Transfer.Doubt = false
-		d.wait(PayoutSent, &t, d.untilDue(&t), Body{})
+		d.addWaiting(PayoutSent, &t, d.untilDue(&t), Body{})
 	default:
 		return d.unchanged(&t)
 	}
@@ -75,7 +75,7 @@ func (d *draft) acceptedAgain(t Transaction, doubt bool) Decision {
 }
 
 func (d *draft) settle(t Transaction) *Transaction {
-	return d.finish(d.shown(t), PayoutSettled, pix.StatusSettled, "", settledEvents()...)
+	return d.finish(d.acceptHeld(t), PayoutSettled, pix.StatusSettled, "", settledEvents()...)
 }
 
 // settledEvents are the events of a payout that settles, in this order.
@@ -87,10 +87,10 @@ func (d *draft) fail(t Transaction, reason string) *Transaction {
 	return d.finish(t, PayoutFailed, pix.StatusFailed, reason, pix.EventPayoutFailed)
 }
 
-// refused applies a refusal by the directory or the provider. A payout that is still held
+// applyRefusal applies a refusal by the directory or the provider. A payout that is still held
 // is never shown to the merchant. A payout that had left a queue and hits a directory limit
 // again goes back to the queue. Any other payout fails.
-func (d *draft) refused(t Transaction, code RefusalCode, row *layout.EndToEndRow) Decision {
+func (d *draft) applyRefusal(t Transaction, code RefusalCode, row *layout.EndToEndRow) Decision {
 	bucket := code.Limit()
 	switch {
 	case t.Status == pix.StatusHeld:
@@ -106,9 +106,9 @@ func (d *draft) refused(t Transaction, code RefusalCode, row *layout.EndToEndRow
 	return d.done(&t)
 }
 
-// limited puts a payout into the queue of a directory limit (bucket), because that limit
+// queueLimited puts a payout into the queue of a directory limit (bucket), because that limit
 // refused the lookup of its key.
-func (d *draft) limited(t Transaction, bucket pix.Bucket) Decision {
+func (d *draft) queueLimited(t Transaction, bucket pix.Bucket) Decision {
 	if bucket == 0 {
 		panic("ledger: a limit of no bucket")
 	}
@@ -118,14 +118,14 @@ func (d *draft) limited(t Transaction, bucket pix.Bucket) Decision {
 		t.Transfer.Claim = nil
 		d.show(&t)
 		d.queue(&t, bucket)
-		d.wait(PayoutQueued, &t, d.stamp.Terms.QueueTTL, Body{Claim: claim, Events: []pix.EventKind{pix.EventPayoutQueued}})
+		d.addWaiting(PayoutQueued, &t, d.stamp.Terms.QueueTTL, Body{Claim: claim, Events: []pix.EventKind{pix.EventPayoutQueued}})
 	case pix.StatusSending:
 		if t.Payout.QueueEnds != 0 {
 			t = d.requeue(t, bucket)
 			break
 		}
 		d.queue(&t, bucket)
-		d.wait(PayoutRequeued, &t, d.stamp.Terms.QueueTTL, Body{Events: []pix.EventKind{pix.EventPayoutQueued}})
+		d.addWaiting(PayoutRequeued, &t, d.stamp.Terms.QueueTTL, Body{Events: []pix.EventKind{pix.EventPayoutQueued}})
 	default:
 		return d.unchanged(&t)
 	}
@@ -142,21 +142,21 @@ func (d *draft) queue(t *Transaction, b pix.Bucket) {
 // still applies.
 func (d *draft) requeue(t Transaction, b pix.Bucket) Transaction {
 	t.Status, t.Payout.Bucket, t.ReasonCode = pix.StatusQueued, b, b.Reason()
-	d.wait(PayoutRequeued, &t, max(0, t.Payout.QueueEnds-d.stamp.Clock), Body{})
+	d.addWaiting(PayoutRequeued, &t, max(0, t.Payout.QueueEnds-d.stamp.Clock), Body{})
 	return t
 }
 
-// sending takes a queued payout out of its queue, just before it is submitted, under a new
+// sendQueued takes a queued payout out of its queue, just before it is submitted, under a new
 // end-to-end id where the present one is too old. A payout of an inactive account stays
 // queued.
-func (d *draft) sending(t Transaction, c *Chain) Decision {
+func (d *draft) sendQueued(t Transaction, c *Chain) Decision {
 	if t.Status != pix.StatusQueued || d.stamp.Inactive {
 		return d.unchanged(&t)
 	}
 	var b Body
 	d.renew(&t, c, &b)
 	t.Status, t.ReasonCode = pix.StatusSending, ""
-	d.wait(PayoutSending, &t, d.stamp.Terms.OrphanAfter, b)
+	d.addWaiting(PayoutSending, &t, d.stamp.Terms.OrphanAfter, b)
 	d.launch = []Launch{{&t, GoalSend}}
 	return d.done(&t)
 }
@@ -176,7 +176,7 @@ func (d *draft) refusedInCall(t *Transaction, code RefusalCode, row *layout.EndT
 }
 
 func (d *draft) finish(t Transaction, kind RecordKind, s pix.TxStatus, reason string, events ...pix.EventKind) *Transaction {
-	d.book(&t, s)
+	d.bookAs(&t, s)
 	t.ReasonCode, t.Transfer.Doubt = reason, false
 	if reason != ReasonDuplicate {
 		t.Payout.DuplicateOf = nil

@@ -61,7 +61,7 @@ func (g *gathering) renewal(t *Transaction) (Chain, error) {
 		if member.ID == t.ID || other.waits() && (other.EndToEnd == t.EndToEnd || NeedsRenewal(other, now)) {
 			continue // the other payout was not sent yet either, and gets the same id as this one when it is
 		}
-		others.take(other)
+		others.addTransaction(other)
 	}
 	c := Chain{Suffix: string(key[1:])}
 	if c.Moved, err = g.moved(t.EndToEnd, &row); err != nil {

@@ -24,7 +24,7 @@ type returnFacts struct {
 }
 
 func (c ReceiveReturn) gather(g *gathering) (decider, error) {
-	t, err := g.known(c.ID, c.EndToEnd)
+	t, err := g.existingTransfer(c.ID, c.EndToEnd)
 	if err == nil && t.Kind != pix.TxPayout {
 		err = ErrUnknownTransfer
 	}
@@ -81,7 +81,7 @@ func (c *returnFacts) decide(d *draft) Decision {
 	t.Payout.Returned += c.Amount
 	back := d.back(&c.ReceiveReturn, &t)
 	d.show(&back)
-	d.book(&back, pix.StatusCompleted)
+	d.bookAs(&back, pix.StatusCompleted)
 	if r := d.add(ReturnReceived, Body{Tx: &back, Events: []pix.EventKind{pix.EventReturnReceived}}); r != nil {
 		return refuseWith(r)
 	}

@@ -73,9 +73,9 @@ func (g *gathering) transaction(a pix.AccountID, seq uint64) (*Transaction, erro
 	return r.Tx, nil
 }
 
-// at reads the transaction in the record that the row under key leads to; nil where the row
+// transactionAt reads the transaction in the record that the row under key leads to; nil where the row
 // does not exist.
-func (g *gathering) at(key []byte) (*Transaction, error) {
+func (g *gathering) transactionAt(key []byte) (*Transaction, error) {
 	row, ok, err := g.Get(key)
 	if err != nil || !ok {
 		return nil, err
@@ -126,9 +126,9 @@ func (g *gathering) rowOf(t *Transaction) (*layout.EndToEndRow, error) {
 	return &row, nil
 }
 
-// shown reads the newest state of a transaction of this account by its short id; nil where
+// shownByID reads the newest state of a transaction of this account by its short id; nil where
 // the merchant has never seen such a transaction.
-func (g *gathering) shown(short pix.ShortID) (*Transaction, error) {
+func (g *gathering) shownByID(short pix.ShortID) (*Transaction, error) {
 	row, ok, err := g.Get(layout.IDKey(short))
 	if err != nil || !ok {
 		return nil, err
@@ -166,7 +166,7 @@ func (g *gathering) transfer(id pix.TxID, endToEnd string) (*Transaction, error)
 	if t := g.Recent(id); t != nil {
 		return t, nil
 	}
-	if t, err := g.at(layout.OpenKey(g.account.ID, id)); err != nil || t != nil {
+	if t, err := g.transactionAt(layout.OpenKey(g.account.ID, id)); err != nil || t != nil {
 		return t, err
 	}
 	at, ok, err := layout.FindTransfer(g, id, endToEnd)
@@ -182,7 +182,7 @@ func (g *gathering) transfer(id pix.TxID, endToEnd string) (*Transaction, error)
 // state reads the newest state of one of the account's payouts; seq is the sequence of any
 // record about the payout.
 func (g *gathering) state(id pix.TxID, seq uint64) (*Transaction, error) {
-	if t, err := g.shown(id.Short()); err != nil || t != nil && t.ID == id {
+	if t, err := g.shownByID(id.Short()); err != nil || t != nil && t.ID == id {
 		return t, err
 	}
 	return g.unseen(id, seq)

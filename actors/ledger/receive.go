@@ -55,7 +55,7 @@ func (c *arrival) decide(d *draft) Decision {
 	t.EndToEnd = c.EndToEnd
 	t.Counterparty = pix.Party{Name: c.PayerName, Document: c.PayerDocument, ISPB: c.PayerISPB}
 	t.Fee = min(d.account.Settings.CashInFee.Of(c.Amount), c.Amount)
-	d.book(&t, pix.StatusCompleted)
+	d.bookAs(&t, pix.StatusCompleted)
 	if c.PaidAt > 0 && c.PaidAt <= t.BookedAt-day {
 		t.PaidAt = c.PaidAt
 	}

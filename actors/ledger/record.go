@@ -80,7 +80,7 @@ func (r *Record) Encode() []byte { return r.Append(nil) }
 // Decode decodes a body that Encode has made into r.Body. A kind or a field that this
 // version of the engine does not know is an error.
 func (r *Record) Decode(b []byte) error {
-	if !r.Kind.known() {
+	if !r.Kind.isKnown() {
 		return fmt.Errorf("ledger: record %d of %v: unknown kind %d", r.Seq, r.Account, r.Kind)
 	}
 	if err := cbormap.Decoding.Unmarshal(b, &r.Body); err != nil {

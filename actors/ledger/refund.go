@@ -44,7 +44,7 @@ func (c RequestRefund) gather(g *gathering) (decider, error) {
 	if err != nil || o == nil {
 		return f, err
 	}
-	if g.cases.Sums, err = g.sums(o.ID, o.Amount); err == nil && g.cases.Sums.Held > 0 {
+	if g.cases.Sums, err = g.readSums(o.ID, o.Amount); err == nil && g.cases.Sums.Held > 0 {
 		g.cases.Rivals, err = g.holdersOf(&g.cases.Sums)
 	}
 	return f, err
@@ -54,14 +54,14 @@ func (c RequestRefund) gather(g *gathering) (decider, error) {
 // is none.
 func (g *gathering) named(name string) (*layout.Original, error) {
 	if id, ok := pix.ParseTxID(name); ok {
-		t, err := g.shown(id.Short())
+		t, err := g.shownByID(id.Short())
 		if t != nil && t.ID != id {
 			t = nil
 		}
 		return originalOf(t), err
 	}
 	if short, ok := pix.ParsePublic(name); ok {
-		t, err := g.shown(short)
+		t, err := g.shownByID(short)
 		if t != nil && t.Public() != name {
 			t = nil
 		}
@@ -74,9 +74,9 @@ func (g *gathering) named(name string) (*layout.Original, error) {
 	return row.Payment, err
 }
 
-// sums reads the refund sums of a received payment; all are zero where nothing of it was
+// readSums reads the refund sums of a received payment; all are zero where nothing of it was
 // refunded or held yet.
-func (g *gathering) sums(original pix.TxID, amount pix.Amount) (layout.RefundSums, error) {
+func (g *gathering) readSums(original pix.TxID, amount pix.Amount) (layout.RefundSums, error) {
 	if s := g.RecentSums(original); s != nil {
 		return *s, nil
 	}

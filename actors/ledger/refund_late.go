@@ -14,11 +14,11 @@ import (
 // on its way than leaves room for it; and where it counts towards a case and was made before a restore
 // whose gap was accepted, whatever was counted since.
 func (g *gathering) mayBeBack(t *Transaction) (bool, error) {
-	sums, err := g.sums(t.Refund.Original, t.Refund.OriginalAmount)
+	sums, err := g.readSums(t.Refund.Original, t.Refund.OriginalAmount)
 	if tooMuch := sums.Settled+sums.InFlight > sums.Amount; err != nil || tooMuch {
 		return tooMuch, err
 	}
-	cases, err := g.counted(t)
+	cases, err := g.readCounted(t)
 	if err != nil {
 		return false, err
 	}
@@ -99,8 +99,8 @@ func (g *gathering) onTheirWay(sums *layout.RefundSums, visit func(*Transaction)
 	})
 }
 
-// counted reads the cases towards which a refund counts.
-func (g *gathering) counted(t *Transaction) (all []*Case, err error) {
+// readCounted reads the cases towards which a refund counts.
+func (g *gathering) readCounted(t *Transaction) (all []*Case, err error) {
 	for _, share := range t.Shares() {
 		k, err := g.caseWith(share.Case)
 		if err == nil && k == nil {

@@ -17,7 +17,7 @@ func (g *gathering) refundOutcome(c *outcome) (err error) {
 		return nil
 	}
 	f := &g.cases
-	if f.Sums, err = g.sums(c.tx.Refund.Original, c.tx.Refund.OriginalAmount); err != nil {
+	if f.Sums, err = g.readSums(c.tx.Refund.Original, c.tx.Refund.OriginalAmount); err != nil {
 		return err
 	}
 	if late := c.tx.Voided() && c.Result == TransferIsSettled; late && f.Sums.Held > 0 {
@@ -25,7 +25,7 @@ func (g *gathering) refundOutcome(c *outcome) (err error) {
 			return err
 		}
 	}
-	if f.Counted, err = g.counted(c.tx); err != nil {
+	if f.Counted, err = g.readCounted(c.tx); err != nil {
 		return err
 	}
 	if c.Result != TransferIsSettled { // the refund may fail
@@ -37,7 +37,7 @@ func (g *gathering) refundOutcome(c *outcome) (err error) {
 		return nil
 	}
 	f.Case = f.Counted[0]
-	return g.payment()
+	return g.readPayment()
 }
 
 // ofRefund decides about the result of a refund. No time limit ends a refund: only the
@@ -59,23 +59,23 @@ func (c *outcome) ofRefund(d *draft) Decision {
 	case c.Result == TransferIsNotHeard:
 		return d.unchanged(c.tx)
 	case c.Result == TransferIsSettled:
-		t = d.settleRefund(d.shown(t))
+		t = d.settleRefund(d.acceptHeld(t))
 	case c.Result == TransferIsRejected && c.Reason == ReasonDuplicate:
 		return d.refundInDoubt(t)
 	case c.Result == TransferIsRejected:
 		t.Transfer.Doubt = t.Transfer.Doubt || c.Doubt
-		t = d.failRefund(d.shown(t), c.Reason)
+		t = d.failRefund(d.acceptHeld(t), c.Reason)
 	case c.Result == TransferIsVoided && !c.mayBeBack:
 		return d.unchanged(c.tx) // another refund of the payment has failed meanwhile
 	case c.Result == TransferIsVoided:
 		t.Transfer.Unsure = true
-		t = d.failRefund(d.shown(t), ReasonNotResent)
+		t = d.failRefund(d.acceptHeld(t), ReasonNotResent)
 	case c.Result == TransferIsRefused && t.Status == pix.StatusHeld && t.Refund.Case != nil && c.Refusal.ForNow():
 		t = d.acceptForNow(t)
 	case c.Result == TransferIsRefused:
 		// Of a refund that was still held it is certain that the scheme has no earlier submit.
 		t.Transfer.Unsure = t.Status == pix.StatusAccepted && (c.Doubt || !d.onlyLimited(&t))
-		t = d.failRefund(d.shown(t), c.Refusal.String())
+		t = d.failRefund(d.acceptHeld(t), c.Refusal.String())
 	default:
 		panic("ledger: a refund cannot have this result")
 	}
@@ -100,7 +100,7 @@ func (d *draft) refundInDoubt(t Transaction) Decision {
 		t = *d.accept(t, true)
 	case !t.Transfer.Doubt:
 		t.Transfer.Doubt = true
-		d.wait(RefundSent, &t, d.untilDue(&t), Body{})
+		d.addWaiting(RefundSent, &t, d.untilDue(&t), Body{})
 	default:
 		return d.unchanged(&t)
 	}
@@ -116,7 +116,7 @@ func (d *draft) acceptForNow(t Transaction) Transaction {
 	if d.stamp.Clock != t.CreatedAt {
 		t.Transfer.AcceptedAt = d.stamp.Clock
 	}
-	d.wait(RefundAccepted, &t, doubtAgain, Body{Claim: claim})
+	d.addWaiting(RefundAccepted, &t, doubtAgain, Body{Claim: claim})
 	return t
 }
 
@@ -143,13 +143,13 @@ func (d *draft) refundOpen(t Transaction, c *ResolveTransfer) Decision {
 		t.Transfer.Overdue = true
 		t.Transfer.Doubt = t.Transfer.Doubt && (c.Result == TransferIsOpen || c.Doubt)
 		t.Transfer.Limited = t.Transfer.Limited && !known
-		d.wait(RefundSent, &t, d.stamp.Terms.OrphanAfter, Body{})
+		d.addWaiting(RefundSent, &t, d.stamp.Terms.OrphanAfter, Body{})
 	case t.Transfer.Doubt && known:
 		t.Transfer.Doubt, t.Transfer.Limited = false, false
-		d.wait(RefundSent, &t, d.untilDue(&t), Body{})
+		d.addWaiting(RefundSent, &t, d.untilDue(&t), Body{})
 	case t.Transfer.Limited && known:
 		t.Transfer.Limited, t.Transfer.AcceptedAt = false, d.stamp.Clock
-		d.wait(RefundSent, &t, d.untilDue(&t), Body{})
+		d.addWaiting(RefundSent, &t, d.untilDue(&t), Body{})
 	default:
 		return d.unchanged(&t)
 	}
@@ -170,7 +170,7 @@ func (d *draft) settleRefund(t Transaction) Transaction {
 	sums.InFlight -= t.Amount
 	sums.Settled += t.Amount
 	t.Refund.Refunded, t.Transfer.Doubt = sums.Settled, false
-	d.book(&t, pix.StatusSettled)
+	d.bookAs(&t, pix.StatusSettled)
 	d.mustAdd(RefundSettled, Body{Tx: &t, Sums: &sums, Events: []pix.EventKind{pix.EventRefundCompleted}})
 	for i, share := range t.Shares() {
 		k := d.newest(d.facts.Counted[i])
@@ -198,7 +198,7 @@ func (d *draft) failRefund(t Transaction, reason string) Transaction {
 	t.Transfer.Unsure = t.Transfer.Unsure || reason == reasonTooOld && t.Transfer.Doubt
 	sums.InFlight -= t.Amount
 	t.ReasonCode, t.Transfer.Doubt, t.Transfer.Limited = reason, false, false
-	d.book(&t, pix.StatusFailed)
+	d.bookAs(&t, pix.StatusFailed)
 	d.mustAdd(RefundFailed, Body{Tx: &t, Sums: &sums, Events: []pix.EventKind{pix.EventRefundFailed}})
 	for i, share := range t.Shares() {
 		k, beside := d.newest(d.facts.Counted[i]), pix.Amount(0)
@@ -209,7 +209,7 @@ func (d *draft) failRefund(t Transaction, reason string) Transaction {
 		k.Stopped = was || own && !again || t.Voided()
 		d.giveBack(k, min(share.Amount, max(0, k.room()-beside)), &t)
 		if k.Stopped && (own || !was) {
-			d.stopped(k, &t, beside)
+			d.alertStopped(k, &t, beside)
 		}
 	}
 	return t
@@ -229,10 +229,10 @@ func (d *draft) giveBack(k *Case, part pix.Amount, t *Transaction) {
 	d.mustAddCase(CaseRestored, k, Body{Sums: &sums})
 }
 
-// stopped says to operators that the engine makes no further refund for a case, because the refund t
+// alertStopped says to operators that the engine makes no further refund for a case, because the refund t
 // has failed. Once the time for returns is over, it releases what the case holds. beside is on its way
 // for the case all the same, and may fail, too.
-func (d *draft) stopped(k *Case, t *Transaction, beside pix.Amount) {
+func (d *draft) alertStopped(k *Case, t *Transaction, beside pix.Amount) {
 	switch {
 	case k.over(d.stamp.Reading) && !k.Awaits:
 		d.releaseUnrefunded(k)

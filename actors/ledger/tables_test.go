@@ -36,7 +36,7 @@ func TestKindTable(t *testing.T) {
 			t.Errorf("%v: its rows", k)
 		}
 	}
-	if k := RecordKind(len(kinds)); k.known() || k.String() == "" {
+	if k := RecordKind(len(kinds)); k.isKnown() || k.String() == "" {
 		t.Errorf("kind %d: %v", k, k)
 	}
 }

@@ -57,7 +57,7 @@ func (c ResolveTransfer) traits() Traits {
 }
 
 func (c ResolveTransfer) gather(g *gathering) (decider, error) {
-	t, err := g.known(c.ID, c.EndToEnd)
+	t, err := g.existingTransfer(c.ID, c.EndToEnd)
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +78,9 @@ func (c ResolveTransfer) gather(g *gathering) (decider, error) {
 	return f, err
 }
 
-// known finds a payout or refund as the method transfer does, but returns ErrUnknownTransfer where there
+// existingTransfer finds a payout or refund as transfer does, but returns ErrUnknownTransfer where there
 // is no such transfer.
-func (g *gathering) known(id pix.TxID, endToEnd string) (*Transaction, error) {
+func (g *gathering) existingTransfer(id pix.TxID, endToEnd string) (*Transaction, error) {
 	t, err := g.transfer(id, endToEnd)
 	if err == nil && t == nil {
 		err = ErrUnknownTransfer
@@ -134,16 +134,16 @@ func (d *draft) accept(t Transaction, doubt bool) *Transaction {
 		t.Transfer.AcceptedAt = d.stamp.Clock
 	}
 	if doubt {
-		d.wait(kind, &t, d.untilDue(&t), Body{Claim: claim})
+		d.addWaiting(kind, &t, d.untilDue(&t), Body{Claim: claim})
 		return &t
 	}
 	d.mustAdd(kind, Body{Tx: &t, Claim: claim})
 	return &t
 }
 
-// shown accepts a payout or refund that is still held, so that the merchant sees it before it
+// acceptHeld accepts a payout or refund that is still held, so that the merchant sees it before it
 // gets a final status. Any other stays as it is.
-func (d *draft) shown(t Transaction) Transaction {
+func (d *draft) acceptHeld(t Transaction) Transaction {
 	if t.Status == pix.StatusHeld {
 		return *d.accept(t, false)
 	}

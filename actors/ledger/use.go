@@ -7,7 +7,7 @@ import (
 
 // use is the state of one end-to-end id, computed from all transactions that have the id.
 type use struct {
-	row      *layout.EndToEndRow // the end-to-end row, with only those members that still matter (see take)
+	row      *layout.EndToEndRow // the end-to-end row, with only those members that still matter (see addTransaction)
 	endToEnd string
 	holder   pix.TxID   // the transaction that moved money, else the first that may have moved money; zero: none is known
 	inFlight bool       // at least one of the transactions is in flight
@@ -20,7 +20,7 @@ type use struct {
 	former   []string   // ids that the transactions had before a renewal
 	now      pix.Reading
 	sent     bool // at least one of the transactions may have been sent: not all of them were refused while held
-	matter   int  // number of the transactions that still matter (see take)
+	matter   int  // number of the transactions that still matter (see addTransaction)
 	all      []*Transaction
 }
 
@@ -31,7 +31,7 @@ func (g *gathering) use(row *layout.EndToEndRow) (use, error) {
 		return u, err
 	}
 	u.all = append(u.all, first)
-	if u.take(first) {
+	if u.addTransaction(first) {
 		u.matter = 1
 	}
 	thin := *row
@@ -42,7 +42,7 @@ func (g *gathering) use(row *layout.EndToEndRow) (use, error) {
 			return u, err
 		}
 		u.all = append(u.all, t)
-		if u.take(t) {
+		if u.addTransaction(t) {
 			thin.Members = append(thin.Members, member)
 		}
 	}
@@ -62,10 +62,10 @@ func (g *gathering) member(row *layout.EndToEndRow, m layout.Member) (*Transacti
 	return g.Equal(m.ID, func() (*Transaction, error) { return g.state(m.ID, m.Seq) })
 }
 
-// take adds one transaction. It returns whether the transaction still matters: it is in
+// addTransaction adds one transaction. It returns whether the transaction still matters: it is in
 // flight, has moved money, may still settle, or was rejected as a duplicate of an unknown
 // transaction, which may still settle under the same id.
-func (u *use) take(t *Transaction) bool {
+func (u *use) addTransaction(t *Transaction) bool {
 	u.name(t)
 	u.sent = u.sent || t.Status != pix.StatusRefused
 	switch {
@@ -122,7 +122,7 @@ func (u *use) sendable() (others use, stale string) {
 			stale = t.EndToEnd
 			continue
 		}
-		others.take(t)
+		others.addTransaction(t)
 	}
 	return others, stale
 }

@@ -37,10 +37,10 @@ type Reservations struct {
 	Seq   uint64
 	Time  pix.Millis
 	owner map[string]pix.AccountID
-	order []reserved
+	order []reservedID
 }
 
-type reserved struct {
+type reservedID struct {
 	seq      uint64
 	endToEnd string
 }
@@ -57,7 +57,7 @@ func (c *Reservations) Apply(r *Record) error {
 		c.owner = map[string]pix.AccountID{}
 	}
 	c.owner[r.EndToEnd.EndToEnd] = r.EndToEnd.Account
-	c.order = append(c.order, reserved{r.Seq, r.EndToEnd.EndToEnd})
+	c.order = append(c.order, reservedID{r.Seq, r.EndToEnd.EndToEnd})
 	c.Seq, c.Time = r.Seq, r.Time
 	return nil
 }

@@ -160,7 +160,7 @@ func TestReserveUsed(t *testing.T) {
 	row := append(make([]byte, 7), 1) // an end-to-end row begins with the account, here account 1; the reservation reads no other byte of it
 	row = append(row, make([]byte, 24)...)
 	done := make(chan error, 1)
-	s.Append(&wal.Entry{Out: []wal.Out{&published{done: done}}, Ops: []wal.Op{
+	s.Append(&wal.Entry{Out: []wal.Out{&publication{done: done}}, Ops: []wal.Op{
 		{Kind: wal.OpSet, Key: layout.EndToEndKey(e2eID(1)), Value: row},
 		{Kind: wal.OpSet, Key: layout.SuffixKey(e2eID(2)[21:]), Value: row},
 		{Kind: wal.OpSet, Key: layout.EndToEndKey(e2eID(3)), Value: []byte("short")},

@@ -123,7 +123,7 @@ func (r *Registrar) Run(ctx context.Context) {
 
 // Begin begins with every key that the scheme took from earlier processes: it is reminded of
 // them in the next rounds.
-func (r *Registrar) Begin(ctx context.Context) { r.left = r.known(ctx) }
+func (r *Registrar) Begin(ctx context.Context) { r.left = r.registeredKeys(ctx) }
 
 // Round tells the scheme what it has not acknowledged, once: what it took earlier first, then
 // removals, then new keys.
@@ -200,8 +200,8 @@ func (r *Registrar) pass(ctx context.Context, keys []*PixKey, tell func(ctx cont
 	return failed
 }
 
-// known returns all keys that the scheme has taken earlier.
-func (r *Registrar) known(ctx context.Context) (keys []*PixKey) {
+// registeredKeys returns all keys that the scheme has taken earlier.
+func (r *Registrar) registeredKeys(ctx context.Context) (keys []*PixKey) {
 	for from := 0; from >= 0 && ctx.Err() == nil; {
 		var ids []pix.AccountID
 		ids, from = r.Registry.Accounts(from, 1000)

@@ -62,7 +62,7 @@ func Open(j Journal, now func() pix.Millis) (*Registry, error) {
 		return g.machine.Apply(r)
 	})
 	if err == nil {
-		err = g.ids.open(j)
+		err = g.ids.readNewest(j)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("registry: replay: %w", err)
@@ -110,10 +110,10 @@ func (g *Registry) change(decide func(*Machine, pix.Millis) ([]Record, error)) e
 // submit calls decide under the lock and queues the entry. If there are no records, an
 // empty entry is queued all the same, because the decision may depend on records that are
 // not durable yet.
-func (g *Registry) submit(decide func(*Machine, pix.Millis) ([]Record, error)) (*published, error) {
+func (g *Registry) submit(decide func(*Machine, pix.Millis) ([]Record, error)) (*publication, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	p := &published{done: make(chan error, 1)}
+	p := &publication{done: make(chan error, 1)}
 	if g.behind.Load() {
 		p.done <- errBehind
 		return p, nil
@@ -130,7 +130,7 @@ func (g *Registry) submit(decide func(*Machine, pix.Millis) ([]Record, error)) (
 		r := &records[i]
 		r.Seq, r.Time = g.machine.Seq+1, now
 		e.Records = append(e.Records, applied(Stream, g.machine, &g.sum, r))
-		p.take(g.machine, r)
+		p.publish(g.machine, r)
 	}
 	p.order = g.machine.order[:len(g.machine.order):len(g.machine.order)]
 	g.journal.Append(e)
@@ -148,9 +148,9 @@ func applied(stream wal.Stream, machine interface{ Apply(*Record) error }, sum *
 	return s
 }
 
-// published has the entries of one change. It waits until they are durable, and then
+// publication has the entries of one change. It waits until they are durable, and then
 // publishes them to readers.
-type published struct {
+type publication struct {
 	registry *Registry
 	accounts []*Account
 	apiKeys  []*APIKey
@@ -162,7 +162,7 @@ type published struct {
 	done     chan error
 }
 
-func (p *published) take(m *Machine, r *Record) {
+func (p *publication) publish(m *Machine, r *Record) {
 	switch {
 	case r.Account != nil:
 		p.accounts = append(p.accounts, m.accounts[r.Account.ID])
@@ -182,7 +182,7 @@ func (p *published) take(m *Machine, r *Record) {
 
 // Release publishes the entries. The journal releases entries in order, so an older entry
 // of an account or key never replaces a newer one.
-func (p *published) Release(err error) {
+func (p *publication) Release(err error) {
 	if g := p.registry; g != nil && err == nil {
 		for _, k := range p.apiKeys {
 			g.apiKeys.Set(k.ClientID, k)
@@ -201,7 +201,7 @@ func (p *published) Release(err error) {
 
 // publishRemovals publishes the removals of a change. A removal is open before its key
 // disappears, so that nobody who finds the key reserved anew misses the removal before it.
-func (g *Registry) publishRemovals(p *published) {
+func (g *Registry) publishRemovals(p *publication) {
 	for _, k := range p.open {
 		g.removals.Set(k.Key, k)
 	}

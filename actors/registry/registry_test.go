@@ -255,7 +255,7 @@ func TestReplayStops(t *testing.T) {
 	s := openStore(t, vfs.NewMem())
 	done := make(chan error, 1)
 	sealed := wal.Seal(0, wal.Record{Stream: Stream, Seq: 1, Kind: 99, Time: 1})
-	s.Append(&wal.Entry{Stream: Stream, Records: []wal.Sealed{sealed}, Out: []wal.Out{&published{done: done}}})
+	s.Append(&wal.Entry{Stream: Stream, Records: []wal.Sealed{sealed}, Out: []wal.Out{&publication{done: done}}})
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}

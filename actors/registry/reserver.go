@@ -21,9 +21,9 @@ type reserver struct {
 	durable atomic.Uint64 // sequence of the newest record that is on disk
 }
 
-// open goes on after the newest record of the stream. Its time need not be known: g.now is
+// readNewest goes on after the newest record of the stream. Its time need not be known: g.now is
 // never earlier than the journal's newest record.
-func (v *reserver) open(j Journal) (err error) {
+func (v *reserver) readNewest(j Journal) (err error) {
 	v.machine.Seq, v.sum, err = j.Last(ReservationStream)
 	return err
 }

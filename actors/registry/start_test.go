@@ -78,7 +78,7 @@ func TestOldReservations(t *testing.T) {
 	}
 	row := Project(&Record{Kind: EndToEndReserved, Seq: g.machine.Seq, EndToEnd: &EndToEndReservation{EndToEnd: e2eID(1), Account: 1}})[0]
 	done := make(chan error, 1)
-	s.Append(&wal.Entry{Out: []wal.Out{&published{done: done}}, Ops: []wal.Op{{Kind: wal.OpSet, Key: row.Key, Value: row.Value}}})
+	s.Append(&wal.Entry{Out: []wal.Out{&publication{done: done}}, Ops: []wal.Op{{Kind: wal.OpSet, Key: row.Key, Value: row.Value}}})
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}

@@ -278,7 +278,7 @@ type hookSettled struct {
 
 // Release implements wal.Out.
 func (s *hookSettled) Release(error) {
-	s.l.pump.inbox.Settled(&s.task, s.next)
+	s.l.pump.inbox.ResultDurable(&s.task, s.next)
 	tasks := s.task.Bury
 	if tasks == nil {
 		tasks = []webhook.Task{s.task}

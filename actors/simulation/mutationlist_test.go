@@ -98,7 +98,7 @@ var mutations = []mutation{
 	{
 		"refusal-believed-in-doubt", "a refusal is taken at its word while an earlier submit may have arrived",
 		"actors/transfer/machine.go",
-		"\tcase m.doubt && (m.job.Goal != ledger.GoalClear || m.last == Lookup):\n\t\treturn m.open()\n\t}\n\tm.Outcome.Refusal = code",
+		"\tcase m.doubt && (m.job.Goal != ledger.GoalClear || m.last == Lookup):\n\t\treturn m.reportOpen()\n\t}\n\tm.Outcome.Refusal = code",
 		"\t}\n\tm.Outcome.Refusal = code",
 	},
 	{
@@ -278,7 +278,7 @@ var mutations = []mutation{
 	{
 		"control-forgotten-in-doubt", "what is resumed after a crash goes to a company that the account's control keeps money from",
 		"actors/transfer/machine.go",
-		"\tcase m.job.Refuses != nil && m.job.Refuses(m.Outcome.Owner.Document):\n\t\treturn m.open() // as it was when the directory named the owner: see refused\n",
+		"\tcase m.job.Refuses != nil && m.job.Refuses(m.Outcome.Owner.Document):\n\t\treturn m.reportOpen() // as it was when the directory named the owner: see refused\n",
 		"",
 	},
 	{
@@ -314,8 +314,8 @@ var mutations = []mutation{
 	{
 		"queued-fails-unasked", "a directory that cannot be asked fails what waits in the queue",
 		"actors/transfer/machine.go",
-		"\t\treturn m.open()\n\tcase m.job.Goal == ledger.GoalRetry:\n\t\treturn m.report(ledger.TransferIsNotHeard)\n\t}\n\treturn m.refused(ledger.RefuseLookupFailed)",
-		"\t\treturn m.open()\n\t}\n\treturn m.refused(ledger.RefuseLookupFailed)",
+		"\t\treturn m.reportOpen()\n\tcase m.job.Goal == ledger.GoalRetry:\n\t\treturn m.report(ledger.TransferIsNotHeard)\n\t}\n\treturn m.refused(ledger.RefuseLookupFailed)",
+		"\t\treturn m.reportOpen()\n\t}\n\treturn m.refused(ledger.RefuseLookupFailed)",
 	},
 	{
 		"tried-once", "what met the limit again counts as on its way, and is tried no more",
@@ -404,8 +404,8 @@ var mutations = []mutation{
 	{
 		"queue-begins-anew", "each time a payout meets the limit its time in the queue begins anew",
 		"actors/ledger/payout_outcome.go",
-		"d.wait(PayoutRequeued, &t, max(0, t.Payout.QueueEnds-d.stamp.Clock), Body{})",
-		"d.wait(PayoutRequeued, &t, d.stamp.Terms.QueueTTL, Body{})",
+		"d.addWaiting(PayoutRequeued, &t, max(0, t.Payout.QueueEnds-d.stamp.Clock), Body{})",
+		"d.addWaiting(PayoutRequeued, &t, d.stamp.Terms.QueueTTL, Body{})",
 	},
 	{
 		"charge-at-another-amount", "a payment of another amount completes a charge",
@@ -542,7 +542,7 @@ var mutations = []mutation{
 	{
 		"refund-voided-like-a-payout", "a refund without an outcome fails after its time",
 		"actors/ledger/refund_outcome.go",
-		"\t\td.wait(RefundSent, &t, d.stamp.Terms.OrphanAfter, Body{})\n\tcase t.Transfer.Doubt",
+		"\t\td.addWaiting(RefundSent, &t, d.stamp.Terms.OrphanAfter, Body{})\n\tcase t.Transfer.Doubt",
 		"\t\tt = d.failRefund(t, ReasonVoided)\n\tcase t.Transfer.Doubt",
 	},
 	{
@@ -614,8 +614,8 @@ var mutations = []mutation{
 	{
 		"event-before-durable", "the webhooks hear of an event before its record is durable",
 		"actors/account/release.go",
-		"\t\t\t\tentry.Out = append(entry.Out, &emitted{s.Config.Webhooks, e.Emitted})",
-		"\t\t\t\t(&emitted{s.Config.Webhooks, e.Emitted}).Release(nil)",
+		"\t\t\t\tentry.Out = append(entry.Out, &eventOut{s.Config.Webhooks, e.Emitted})",
+		"\t\t\t\t(&eventOut{s.Config.Webhooks, e.Emitted}).Release(nil)",
 	},
 	{
 		"event-without-delivery", "a record's second event has no row that waits for its delivery",
@@ -656,8 +656,8 @@ var mutations = []mutation{
 	{
 		"settled-before-durable", "a delivery's rows are read again before the result of its attempt is durable",
 		"actors/webhook/outcome.go",
-		"\tm.end(t.attempt, r.Now)\n",
-		"\tm.end(t.attempt, r.Now)\n\tdefer m.Settled(t)\n",
+		"\tm.endAttempt(t.attempt, r.Now)\n",
+		"\tm.endAttempt(t.attempt, r.Now)\n\tdefer m.ResultDurable(t)\n",
 	},
 	{
 		"buried-only-when-due", "what is due later waits on after its subscription has ended",
@@ -770,14 +770,14 @@ var mutations = []mutation{
 	{
 		"hold-never-grows", "what a withdrawn or failed refund frees of a payment is held by no other case of it",
 		"actors/ledger/case_cover.go",
-		"\tif len(d.records) > 0 {\n\t\td.raise()\n",
+		"\tif len(d.records) > 0 {\n\t\td.raiseHolds()\n",
 		"\tif len(d.records) > 0 {\n",
 	},
 	{
 		"newest-raised-first", "what comes free of a payment is held by its newest case",
 		"actors/ledger/case_cover.go",
-		"\tfor _, k := range d.lacking() {",
-		"\tfor _, k := range slices.Backward(d.lacking()) {",
+		"\tfor _, k := range d.mayTakeFreed() {",
+		"\tfor _, k := range slices.Backward(d.mayTakeFreed()) {",
 	},
 	{
 		"lack-forgotten-at-the-close", "a case that is agreed while another holds the money gives it up for good",

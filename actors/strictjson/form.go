@@ -33,13 +33,13 @@ func Read(body []byte, r Rules, known ...string) Form {
 		f.refuse("the body must be a JSON object: %s (byte %d)", unusable.Reason, unusable.Offset)
 		return f
 	}
-	f.open(body, known)
+	f.parseObject(body, known)
 	return f
 }
 
-// open parses an object. If the object has several unknown names, the fault names the
+// parseObject parses an object. If the object has several unknown names, the fault names the
 // alphabetically first one, so that the same body always gives the same fault.
-func (f *Form) open(object []byte, known []string) {
+func (f *Form) parseObject(object []byte, known []string) {
 	if err := json.Unmarshal(object, &f.fields); err != nil {
 		f.refuse("%s must be an object", strings.TrimSuffix(f.path, "."))
 		return
@@ -164,7 +164,7 @@ func (f Form) Object(name string, known ...string) Form {
 	inner := Form{path: f.path + name + ".", fault: f.fault}
 	raw := json.RawMessage("{}")
 	if f.read(name, &raw, "") || !f.Has(name) {
-		inner.open(raw, known)
+		inner.parseObject(raw, known)
 	}
 	return inner
 }

@@ -104,7 +104,7 @@ func (s *scan) object(depth int) string {
 			return reason
 		}
 	}
-	return s.end()
+	return s.closing()
 }
 
 // value checks one value; depth is the number of objects and arrays around the value.
@@ -127,11 +127,11 @@ func (s *scan) value(depth int) string {
 			return reason
 		}
 	}
-	return s.end()
+	return s.closing()
 }
 
-// end reads the closing bracket of an object or array.
-func (s *scan) end() string {
+// closing reads the closing bracket of an object or array.
+func (s *scan) closing() string {
 	if _, err := s.d.Token(); err != nil {
 		return notJSON
 	}

@@ -125,7 +125,7 @@ func (m *Machine) Step(r Reply) Act {
 		return m.asked(r)
 	case Pause:
 		if r.Expired {
-			return m.open()
+			return m.reportOpen()
 		}
 		return m.next(Ask)
 	}
@@ -158,7 +158,7 @@ func (m *Machine) lookedUp(r Reply) Act {
 func (m *Machine) unasked() Act {
 	switch {
 	case m.doubt:
-		return m.open()
+		return m.reportOpen()
 	case m.job.Goal == ledger.GoalRetry:
 		return m.report(ledger.TransferIsNotHeard)
 	}
@@ -170,7 +170,7 @@ func (m *Machine) unasked() Act {
 func (m *Machine) limited(code ledger.RefusalCode) Act {
 	switch {
 	case m.doubt:
-		return m.open()
+		return m.reportOpen()
 	case m.job.Goal == ledger.GoalRetry:
 		return m.report(ledger.TransferIsNotHeard)
 	}
@@ -182,14 +182,14 @@ func (m *Machine) submitted(r Reply) Act {
 	switch {
 	case r.Refused != nil && m.job.Goal == ledger.GoalClear && m.forNow(r.Refused.Code):
 		m.Outcome.Refusal = r.Refused.Code
-		return m.open()
+		return m.reportOpen()
 	case r.Refused != nil:
 		m.Outcome.Doubt = m.sent
 		return m.refused(r.Refused.Code)
 	case r.Failed || r.State.Progress == scheme.Unknown || m.duplicate(r.State):
 		m.doubt, m.sent = true, true
 		if r.Expired {
-			return m.open()
+			return m.reportOpen()
 		}
 		return m.next(Pause)
 	}
@@ -214,21 +214,21 @@ func (m *Machine) asked(r Reply) Act {
 	m.heard = m.heard || !unheard
 	switch {
 	case unheard && (r.Expired || m.job.Goal == ledger.GoalClear):
-		return m.open() // the outcome stays unknown: a due task asks the scheme later
+		return m.reportOpen() // the outcome stays unknown: a due task asks the scheme later
 	case unheard:
 		return m.next(Pause)
 	case m.duplicate(r.State):
-		return m.open()
+		return m.reportOpen()
 	case r.State.Progress != scheme.Unknown:
 		return m.know(r.State)
 	case r.Expired:
-		return m.open()
+		return m.reportOpen()
 	case m.refund():
 		return m.next(Submit)
 	case m.Outcome.Owner == (pix.Party{}):
 		return m.next(Lookup) // the previous child actor was lost before its lookup was recorded
 	case m.job.Refuses != nil && m.job.Refuses(m.Outcome.Owner.Document):
-		return m.open() // as it was when the directory named the owner: see refused
+		return m.reportOpen() // as it was when the directory named the owner: see refused
 	}
 	return m.next(Submit)
 }
@@ -240,7 +240,7 @@ func (m *Machine) voided(r Reply) Act {
 	unheard := r.Failed || r.Refused != nil
 	switch {
 	case m.duplicate(r.State), unheard && m.refund() && m.job.Tx.Status == pix.StatusHeld:
-		return m.open()
+		return m.reportOpen()
 	case unheard:
 		return m.report(ledger.TransferIsNotHeard)
 	case r.State.Progress == scheme.Settled || r.State.Progress == scheme.Rejected,
@@ -270,15 +270,15 @@ func (m *Machine) know(s scheme.State) Act {
 func (m *Machine) refused(code ledger.RefusalCode) Act {
 	switch {
 	case m.doubt && (m.job.Goal != ledger.GoalClear || m.last == Lookup):
-		return m.open()
+		return m.reportOpen()
 	}
 	m.Outcome.Refusal = code
 	return m.report(ledger.TransferIsRefused)
 }
 
-// open reports that the payout's outcome is not known: the payout is accepted in doubt, or
+// reportOpen reports that the payout's outcome is not known: the payout is accepted in doubt, or
 // stays so.
-func (m *Machine) open() Act {
+func (m *Machine) reportOpen() Act {
 	m.Outcome.Doubt = m.sent
 	switch {
 	case m.job.Goal == ledger.GoalClear && m.heard:

@@ -8,10 +8,10 @@ import (
 	"pixd/actors/scheme"
 )
 
-// placed is a job on its way through the lanes. It has a place while it is at work, and none
+// placedScheme is a job on its way through the lanes. It has a place while it is at work, and none
 // while it waits to ask the scheme again. Its own time runs in both, and not while it waits for
 // a place.
-type placed struct {
+type placedScheme struct {
 	lanes  *Lanes
 	scheme scheme.Scheme
 	job    *Job
@@ -26,7 +26,7 @@ type placed struct {
 // carry is Carry in a lane. timeout is the job's own time, and the longest time that it waits for
 // places.
 func (l *Lanes) carry(ctx context.Context, s scheme.Scheme, j *Job, timeout time.Duration) ledger.ResolveTransfer {
-	p := &placed{lanes: l, scheme: s, job: j, ctx: ctx, left: timeout, most: timeout}
+	p := &placedScheme{lanes: l, scheme: s, job: j, ctx: ctx, left: timeout, most: timeout}
 	defer p.leave()
 	m := New(*j)
 	act := m.Begin()
@@ -48,7 +48,7 @@ func (l *Lanes) carry(ctx context.Context, s scheme.Scheme, j *Job, timeout time
 
 // waits waits without a place until the job may ask the scheme again; false: its time was over
 // before.
-func (p *placed) waits() bool {
+func (p *placedScheme) waits() bool {
 	p.leave()
 	began := p.lanes.now()
 	within, cancel := context.WithTimeout(p.ctx, p.left)
@@ -59,7 +59,7 @@ func (p *placed) waits() bool {
 }
 
 // enter waits for a place; false: it got none in time.
-func (p *placed) enter() bool {
+func (p *placedScheme) enter() bool {
 	began := p.lanes.now()
 	waits, cancel := context.WithTimeout(p.ctx, p.most)
 	defer cancel()
@@ -73,7 +73,7 @@ func (p *placed) enter() bool {
 }
 
 // leave gives the place back, if the job has one.
-func (p *placed) leave() {
+func (p *placedScheme) leave() {
 	if p.within == nil {
 		return
 	}
@@ -88,7 +88,7 @@ func (p *placed) leave() {
 const tooShort = time.Second
 
 // perform performs one act, and notes whether the scheme has answered.
-func (p *placed) perform(m *Machine, act Act) Reply {
+func (p *placedScheme) perform(m *Machine, act Act) Reply {
 	began := p.lanes.now()
 	r := Perform(p.within, p.scheme, m, act)
 	switch {

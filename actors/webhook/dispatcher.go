@@ -164,7 +164,7 @@ func (d *Dispatcher) begin(tasks []Task) {
 	if len(tasks) > 0 {
 		d.Journal.Append(&wal.Entry{Out: []wal.Out{&held{d, tasks}}})
 	}
-	tasks = d.inbox.take()
+	tasks = d.inbox.drain()
 	for i := range tasks {
 		d.start(&tasks[i])
 	}
@@ -241,7 +241,7 @@ func (d *Dispatcher) attempted(t *Task, r Result) {
 func (d *Dispatcher) write(t *Task, ops []wal.Op, next *layout.Pending) {
 	d.counts.rows.Add(uint64(len(ops)))
 	d.Journal.Append(&wal.Entry{
-		Stream: wal.Stream(t.Account), Ops: ops, Shared: true, Out: []wal.Out{&settled{d, t, next}},
+		Stream: wal.Stream(t.Account), Ops: ops, Shared: true, Out: []wal.Out{&durableResult{d, t, next}},
 	})
 }
 
@@ -249,16 +249,16 @@ func (d *Dispatcher) write(t *Task, ops []wal.Op, next *layout.Pending) {
 func (d *Dispatcher) Written() uint64 { return d.counts.rows.Load() }
 
 // settled tells the dispatcher that what follows from a task is durable.
-type settled struct {
+type durableResult struct {
 	d    *Dispatcher
 	task *Task
 	next *layout.Pending // the delivery's new row; nil: it waits no more
 }
 
 // Release implements wal.Out.
-func (s *settled) Release(err error) {
+func (s *durableResult) Release(err error) {
 	if err == nil {
-		s.d.inbox.Settled(s.task, s.next)
+		s.d.inbox.ResultDurable(s.task, s.next)
 		s.d.look()
 	}
 }

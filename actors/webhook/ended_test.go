@@ -42,7 +42,7 @@ func TestBury(t *testing.T) {
 				}
 				most = max(most, len(task.Bury))
 				r.shelf.apply(r.Buried(task))
-				r.Settled(task)
+				r.ResultDurable(task)
 			}
 		}
 		if most != 10 {
@@ -117,7 +117,7 @@ func TestAgain(t *testing.T) {
 		}
 		r.shelf.apply(o.Ops)
 		r.shelf.expectState(t, target(1), 7, "pending")
-		r.Settled(task)
+		r.ResultDurable(task)
 		r.Wake(o.Next)
 		if state == "new" {
 			continue // the other one runs
@@ -161,7 +161,7 @@ func TestAgainAtOnce(t *testing.T) {
 		r.shelf.apply(o.Ops)
 		r.answers(running, 200)
 		r.quiet() // the one that is put back counts as running
-		r.Settled(task)
+		r.ResultDurable(task)
 		r.Wake(o.Next)
 		running = r.one()
 		order = append(order, running.Sequence)

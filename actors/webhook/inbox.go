@@ -26,8 +26,8 @@ func (i *Inbox) put(tasks []Task) {
 	i.tasks = append(i.tasks, tasks...)
 }
 
-// take returns the tasks that may begin.
-func (i *Inbox) take() (tasks []Task) {
+// drain returns the tasks that may begin.
+func (i *Inbox) drain() (tasks []Task) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	tasks, i.tasks = i.tasks, nil
@@ -61,9 +61,9 @@ func (i *Inbox) add(p layout.Pending) {
 	}
 }
 
-// Settled takes a task of which everything that follows is durable. next is the delivery's new
+// ResultDurable takes a task of which everything that follows is durable. next is the delivery's new
 // row; nil: it waits no more.
-func (i *Inbox) Settled(t *Task, next *layout.Pending) {
+func (i *Inbox) ResultDurable(t *Task, next *layout.Pending) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.ended = append(i.ended, t)
@@ -80,7 +80,7 @@ func (i *Inbox) Into(m *Machine) {
 	i.wake, i.woken, i.changed, i.ended = nil, nil, nil, nil
 	i.mu.Unlock()
 	for _, t := range ended {
-		m.Settled(*t)
+		m.ResultDurable(*t)
 	}
 	for _, t := range changed {
 		m.Changed(t)

@@ -201,9 +201,9 @@ func (m *Machine) sleep(q *queue, until pix.Millis) {
 	m.waiting.Set(q.target, until)
 }
 
-// Settled tells the machine that what Done or Buried returned for the task is durable. Only
+// ResultDurable tells the machine that what Done or Buried returned for the task is durable. Only
 // then may the rows be read again: until then they show the delivery as due.
-func (m *Machine) Settled(t Task) {
+func (m *Machine) ResultDurable(t Task) {
 	q := m.queue(t.Target)
 	for i := range t.Bury {
 		delete(q.running, t.Bury[i].Sequence)

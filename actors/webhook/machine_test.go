@@ -53,7 +53,7 @@ func (r *rig) tick() (attempts []Task) {
 			continue
 		}
 		r.shelf.apply(r.Buried(t))
-		r.Settled(t)
+		r.ResultDurable(t)
 	}
 	return attempts
 }
@@ -91,7 +91,7 @@ func (r *rig) ends(t Task, result Result) Outcome {
 	result.Since = result.CreatedAt
 	o := r.Done(t, result)
 	r.shelf.apply(o.Ops)
-	r.Settled(t)
+	r.ResultDurable(t)
 	if o.State == layout.DeliveryPending {
 		r.Wake(o.Next)
 	}

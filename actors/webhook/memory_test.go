@@ -59,7 +59,7 @@ func TestMillion(t *testing.T) {
 			}
 			next++
 			m.Done(task, Result{Answer: Answer{Status: 200}})
-			m.Settled(task)
+			m.ResultDurable(task)
 		}
 		q := m.queues[target(1)]
 		if kept := len(q.loaded) + len(q.running) + len(q.status); kept > m.bounds.Look {
@@ -80,7 +80,7 @@ func TestMillion(t *testing.T) {
 				return
 			}
 			m.Done(task, Result{Answer: Answer{Status: 200}})
-			m.Settled(task)
+			m.ResultDurable(task)
 		}
 	}
 	t.Error("the row in front was missed")

@@ -62,17 +62,17 @@ const alertEvery = 60 * 60 * 1000
 
 // Done takes the result of an attempt.
 func (m *Machine) Done(t Task, r Result) Outcome {
-	m.end(t.attempt, r.Now)
+	m.endAttempt(t.attempt, r.Now)
 	q := m.queue(t.Target)
 	if r.delivered() {
 		delete(m.bad, t.Target)
 		q.wide = min(2*q.wide, m.bounds.Each)
-		return t.end(r, layout.DeliveryDelivered, "")
+		return t.endDelivery(r, layout.DeliveryDelivered, "")
 	}
 	q.wide = 1
 	m.failed(q, r)
 	if r.Status == http.StatusGone {
-		o := t.end(r, layout.DeliveryDead, "the receiver answered 410")
+		o := t.endDelivery(r, layout.DeliveryDead, "the receiver answered 410")
 		o.Stop = true
 		return o
 	}
@@ -83,7 +83,7 @@ func (m *Machine) Done(t Task, r Result) Outcome {
 		if int(t.Tries) < len(m.schedule) {
 			why = tooOld
 		}
-		o := t.end(r, layout.DeliveryDead, why)
+		o := t.endDelivery(r, layout.DeliveryDead, why)
 		if m.may(AlertDead, t.Target, r.Now) {
 			o.Alert = deadMessage(t.Subscription, t.Sequence)
 		}
@@ -165,8 +165,8 @@ func (t *Task) status(r Result) *layout.DeliveryStatus {
 	return s
 }
 
-// end writes that no attempt follows.
-func (t *Task) end(r Result, state layout.DeliveryState, why string) Outcome {
+// endDelivery writes that no attempt follows.
+func (t *Task) endDelivery(r Result, state layout.DeliveryState, why string) Outcome {
 	s := t.status(r)
 	s.Why = why
 	return Outcome{State: state, Ops: append(t.without(), wal.Op{Kind: wal.OpSet, Key: layout.DeliveryKey(t.Target, state, t.Sequence), Value: s.Encode()})}

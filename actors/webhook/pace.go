@@ -53,8 +53,8 @@ func (m *Machine) begin(c class, t layout.Target, now pix.Millis) *attempt {
 	return a
 }
 
-// end stops counting an attempt.
-func (m *Machine) end(a *attempt, now pix.Millis) {
+// endAttempt stops counting an attempt.
+func (m *Machine) endAttempt(a *attempt, now pix.Millis) {
 	a.over = true
 	a.pool.End(a.target.Account)
 	m.took(a.target, now-a.at >= patience)

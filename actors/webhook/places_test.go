@@ -154,7 +154,7 @@ func TestAgainEndsThePause(t *testing.T) {
 	}
 	task, o := r.Again(target(1), 1, state, s, r.now)
 	r.shelf.apply(o.Ops)
-	r.Settled(task)
+	r.ResultDurable(task)
 	r.Wake(o.Next)
 	if got := r.tick(); len(got) != 1 {
 		t.Errorf("%d attempts begin", len(got))

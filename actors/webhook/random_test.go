@@ -221,7 +221,7 @@ func (w *world) settles(t Task, ops []wal.Op, next *layout.Pending) {
 		for i := range t.Bury {
 			delete(w.attempts, delivered{t.Bury[i].Target, t.Bury[i].Sequence})
 		}
-		w.inbox.Settled(&t, next)
+		w.inbox.ResultDurable(&t, next)
 	}})
 }
 

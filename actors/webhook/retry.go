@@ -137,7 +137,7 @@ func (d *Dispatcher) again(t layout.Target, sequence uint64, at pix.Millis, done
 	task, o := d.machine.Again(t, sequence, state, s, d.now())
 	d.Journal.Append(&wal.Entry{
 		Stream: wal.Stream(t.Account), Ops: o.Ops, Shared: true,
-		Out: []wal.Out{&settled{d, &task, &o.Next}, written(done)},
+		Out: []wal.Out{&durableResult{d, &task, &o.Next}, written(done)},
 	})
 	return true, nil
 }

@@ -82,7 +82,7 @@ func (w *watch) untried(t layout.Target) error {
 			return err
 		}
 		if !tried {
-			w.take(p, nil, p.Due)
+			w.addDelivery(p, nil, p.Due)
 		}
 	}
 	return err
@@ -127,7 +127,7 @@ func (w *watch) tried(t layout.Target) error {
 		return w.goesOn(len(first), s.CreatedAt), nil
 	})
 	for i, p := range first {
-		w.take(p, of[i], cmp.Or(of[i].Since, of[i].CreatedAt))
+		w.addDelivery(p, of[i], cmp.Or(of[i].Since, of[i].CreatedAt))
 	}
 	return err
 }
@@ -141,8 +141,8 @@ func (w *watch) goesOn(n int, from pix.Millis) bool {
 	return n < watchAtOnce
 }
 
-// take takes a delivery whose schedule began at an instant: it is over, or waits.
-func (w *watch) take(p layout.Pending, s *layout.DeliveryStatus, since pix.Millis) {
+// addDelivery takes a delivery whose schedule began at an instant: it is over, or waits.
+func (w *watch) addDelivery(p layout.Pending, s *layout.DeliveryStatus, since pix.Millis) {
 	if since+w.m.life <= w.now && (s == nil || s.Since == 0) {
 		since = w.counted(p.Record, since)
 	}
@@ -211,7 +211,7 @@ func (d *Dispatcher) watchOne(t layout.Target) error {
 		if w.Late.Bury == nil {
 			return nil
 		}
-		if err := d.end(&w.Late); err != nil || !w.More {
+		if err := d.writeDead(&w.Late); err != nil || !w.More {
 			return err
 		}
 	}
@@ -229,8 +229,8 @@ func (d *Dispatcher) counted(id pix.AccountID) func(uint64, pix.Millis) pix.Mill
 	}
 }
 
-// end ends deliveries as dead, and waits until that is durable.
-func (d *Dispatcher) end(t *Task) error {
+// writeDead ends deliveries as dead, and waits until that is durable.
+func (d *Dispatcher) writeDead(t *Task) error {
 	d.mu.Lock()
 	ops := d.machine.Buried(*t)
 	d.mu.Unlock()
@@ -238,7 +238,7 @@ func (d *Dispatcher) end(t *Task) error {
 	d.counts.rows.Add(uint64(len(ops)))
 	done := make(chan error, 1)
 	d.Journal.Append(&wal.Entry{
-		Stream: wal.Stream(t.Account), Ops: ops, Shared: true, Out: []wal.Out{&settled{d, t, nil}, written(done)},
+		Stream: wal.Stream(t.Account), Ops: ops, Shared: true, Out: []wal.Out{&durableResult{d, t, nil}, written(done)},
 	})
 	return d.await(done)
 }

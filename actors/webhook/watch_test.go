@@ -25,7 +25,7 @@ func (r *rig) watch(t layout.Target) (over int, oldest pix.Millis) {
 		}
 		over += len(w.Late.Bury)
 		r.shelf.apply(r.Buried(w.Late))
-		r.Settled(w.Late)
+		r.ResultDurable(w.Late)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestWatch(t *testing.T) {
 		}
 		task, o := r.Again(of, sequence, state, s, r.now)
 		r.shelf.apply(o.Ops)
-		r.Settled(task)
+		r.ResultDurable(task)
 	}
 	r.emit(of, 6)
 	if over, oldest := r.watch(of); over != 0 || oldest != again {

@@ -62,9 +62,9 @@ func (a *auditor) done() {
 	a.work.Done()
 }
 
-// end waits for the running audit, whose context the engine's end cancels, and refuses every
+// stopAudits waits for the running audit, whose context the engine's end cancels, and refuses every
 // later audit.
-func (a *auditor) end() {
+func (a *auditor) stopAudits() {
 	a.mu.Lock()
 	a.ended = true
 	a.mu.Unlock()

@@ -269,7 +269,7 @@ func TestAuditOneAtATime(t *testing.T) {
 	if status := <-first; status != 200 {
 		t.Errorf("%d", status)
 	}
-	w.auditor.end()
+	w.auditor.stopAudits()
 	if status, got := w.operate("GET", "/admin/audit", ""); status != 500 {
 		t.Errorf("after the end: %d %s", status, got)
 	}

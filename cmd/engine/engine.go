@@ -72,14 +72,14 @@ type Engine struct {
 // work. An error says what failed and where. A folder that cannot be used stays unchanged.
 func Open(c Config) (*Engine, error) {
 	e := &Engine{Config: c, entropy: machine.NewEntropy(), present: keyed.NewFilter(presentFilter), syncs: newSyncTimes()}
-	if err := e.open(); err != nil {
+	if err := e.openParts(); err != nil {
 		return nil, errors.Join(stopped(c.Starting, err), e.closeAll())
 	}
 	return e, nil
 }
 
-// open opens and connects the parts of the engine, each after those that it needs.
-func (e *Engine) open() error {
+// openParts opens and connects the parts of the engine, each after those that it needs.
+func (e *Engine) openParts() error {
 	for _, step := range []func() error{
 		e.makeFolder, e.openJournal, e.acceptRestored, e.readTerms, e.openAlerts, e.openRegistry, e.connect,
 		e.newWebhooks, e.newAccounts, e.Config.goesOn, e.start,
@@ -127,7 +127,7 @@ func (e *Engine) readTerms() error {
 
 // openRegistry restores the registry, and what is kept beside it.
 func (e *Engine) openRegistry() (err error) {
-	if e.Registry, err = registry.Open(starting{e.Store, &e.Config}, e.Clock.Stamp); err != nil {
+	if e.Registry, err = registry.Open(startReader{e.Store, &e.Config}, e.Clock.Stamp); err != nil {
 		return err
 	}
 	e.refusals = &account.Refusals{Journal: e.Store, Known: e.Registry.Has, Alerts: e.Config.alerts, Stamp: e.Clock.Stamp}
@@ -241,7 +241,7 @@ func (e *Engine) closeAll() error {
 	if e.Accounts != nil {
 		errs = append(errs, e.Accounts.Close())
 	}
-	e.auditor.end()
+	e.auditor.stopAudits()
 	if e.snapshots != nil {
 		e.snapshots.Close()
 	}

@@ -117,7 +117,7 @@ func ServeSim(c SimConfig, b Build) (*ServedSim, error) {
 		return nil, fmt.Errorf("simulator: %w", err)
 	}
 	s := &ServedSim{Addr: port.Addr(), config: c, cert: cert, traffic: traffic{listener: "simulator"}, failed: make(chan error, 1)}
-	if err := s.open(b); err != nil {
+	if err := s.openParts(b); err != nil {
 		return nil, errors.Join(stopped(c.Starting, err), s.close(), port.Close())
 	}
 	if cert != nil {
@@ -132,7 +132,7 @@ func ServeSim(c SimConfig, b Build) (*ServedSim, error) {
 	return s, nil
 }
 
-func (s *ServedSim) open(b Build) error {
+func (s *ServedSim) openParts(b Build) error {
 	c := &s.config
 	secret, err := provider.NewSecret(c.SchemeSecret)
 	if err != nil {

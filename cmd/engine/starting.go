@@ -51,15 +51,15 @@ func (c *Config) goesOn() error {
 	return c.Starting.Err()
 }
 
-// starting is the journal as a start reads it: a reader of many records ends where the start
+// startReader is the journal as a start reads it: a reader of many records ends where the start
 // must end.
-type starting struct {
+type startReader struct {
 	*wal.Store
 	c *Config
 }
 
 // Read implements registry.Journal.
-func (s starting) Read(stream wal.Stream, from, prev uint64, fn func(wal.Record) error) error {
+func (s startReader) Read(stream wal.Stream, from, prev uint64, fn func(wal.Record) error) error {
 	return s.Store.Read(stream, from, prev, func(r wal.Record) error {
 		if err := s.c.goesOn(); err != nil {
 			return err

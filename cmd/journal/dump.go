@@ -44,9 +44,9 @@ func Dump(o DumpOptions, to io.Writer) (err error) {
 	d := newDumping(o, to)
 	go d.print()
 	if o.Stream == "" {
-		err = d.end(d.all(store))
+		err = d.waitWritten(d.all(store))
 	} else {
-		err = d.end(d.one(store, stream))
+		err = d.waitWritten(d.one(store, stream))
 	}
 	if err == nil {
 		err = store.Doubt()

@@ -13,9 +13,9 @@ import (
 	"pixd/wal"
 )
 
-// dumping is one dump. One goroutine verifies the records and hands those that are to be
+// dumpRun is one dump. One goroutine verifies the records and hands those that are to be
 // written to another, print, in chunks of many records.
-type dumping struct {
+type dumpRun struct {
 	DumpOptions
 	to       io.Writer
 	progress Progress
@@ -29,8 +29,8 @@ type dumping struct {
 	printed chan struct{} // closed when print has ended
 }
 
-func newDumping(o DumpOptions, to io.Writer) *dumping {
-	d := &dumping{DumpOptions: o, to: to, next: new(chunk), in: make(chan *chunk, chunksWaiting), free: make(chan *chunk, chunksWaiting+2), printed: make(chan struct{})}
+func newDumping(o DumpOptions, to io.Writer) *dumpRun {
+	d := &dumpRun{DumpOptions: o, to: to, next: new(chunk), in: make(chan *chunk, chunksWaiting), free: make(chan *chunk, chunksWaiting+2), printed: make(chan struct{})}
 	if d.Progress == nil {
 		d.Progress = func(Progress) {}
 	}
@@ -43,10 +43,10 @@ var errDump = errors.New("a record handed on was not written")
 
 // all takes the records of all streams. Those of a batch are handed on when the whole batch is
 // verified. If one of its records is damaged, those before that record are handed on.
-func (d *dumping) all(store *wal.Store) error {
+func (d *dumpRun) all(store *wal.Store) error {
 	d.progress.Of, _, _ = store.Head()
 	whole := 0 // number of records of verified batches in the chunk
-	_, err := store.Verify(d.take, func(r wal.Report) {
+	_, err := store.Verify(d.copyRecord, func(r wal.Report) {
 		d.progress.Records, d.progress.Batches = r.Records, r.Batches
 		d.Progress(d.progress)
 		d.sendFull()
@@ -60,11 +60,11 @@ func (d *dumping) all(store *wal.Store) error {
 }
 
 // one takes the records of one stream, which are verified one by one.
-func (d *dumping) one(store *wal.Store, stream wal.Stream) error {
+func (d *dumpRun) one(store *wal.Store, stream wal.Stream) error {
 	err := store.Read(stream, 1, 0, func(r wal.Record) error {
 		d.progress.Records++
 		d.Progress(d.progress)
-		err := d.take(r)
+		err := d.copyRecord(r)
 		d.sendFull()
 		return err
 	})
@@ -74,10 +74,10 @@ func (d *dumping) one(store *wal.Store, stream wal.Stream) error {
 	return err
 }
 
-// take copies a verified record, if it is in the span.
-func (d *dumping) take(r wal.Record) error {
+// copyRecord copies a verified record, if it is in the span.
+func (d *dumpRun) copyRecord(r wal.Record) error {
 	if at := pix.Millis(r.Time); at >= d.From && (d.Until == 0 || at < d.Until) {
-		d.next.add(numbered{Record: r, batches: d.progress.Batches})
+		d.next.add(numberedRecord{Record: r, batches: d.progress.Batches})
 	}
 	if d.failed.Load() {
 		return errDump
@@ -86,7 +86,7 @@ func (d *dumping) take(r wal.Record) error {
 }
 
 // sendFull hands the chunk to print, if it is full.
-func (d *dumping) sendFull() {
+func (d *dumpRun) sendFull() {
 	if len(d.next.bytes) < chunkBytes {
 		return
 	}
@@ -98,9 +98,9 @@ func (d *dumping) sendFull() {
 	}
 }
 
-// end waits until everything taken is written. walked is why no more records were taken.
+// waitWritten waits until everything taken is written. walked is why no more records were taken.
 // Where print has failed, it has failed at an earlier record.
-func (d *dumping) end(walked error) error {
+func (d *dumpRun) waitWritten(walked error) error {
 	d.in <- d.next
 	close(d.in)
 	<-d.printed
@@ -112,7 +112,7 @@ func (d *dumping) end(walked error) error {
 
 // print writes records until the walk over them has ended. After its first error it ignores
 // further records.
-func (d *dumping) print() {
+func (d *dumpRun) print() {
 	defer close(d.printed)
 	for c := range d.in {
 		if d.err == nil {
@@ -128,7 +128,7 @@ func (d *dumping) print() {
 }
 
 // write writes the lines of a chunk. If a record cannot be read, those before it are written.
-func (d *dumping) write(c *chunk) (err error) {
+func (d *dumpRun) write(c *chunk) (err error) {
 	d.lines = d.lines[:0]
 	for i := 0; i < len(c.records) && err == nil; i++ {
 		err = d.line(&c.records[i])
@@ -142,7 +142,7 @@ func (d *dumping) write(c *chunk) (err error) {
 }
 
 // line adds a record's line.
-func (d *dumping) line(n *numbered) error {
+func (d *dumpRun) line(n *numberedRecord) error {
 	position := n.batches + 1
 	if d.Stream != "" {
 		position = 0 // records were read without their batches

@@ -41,7 +41,7 @@ type VerifiedSnapshot struct {
 // VerifySnapshot checks a snapshot: its checksum, each file's, and the journal in it as Verify
 // does. What the manifest says of the journal must be what its records come to.
 func VerifySnapshot(o SnapshotOptions) (*VerifiedSnapshot, error) {
-	u, err := o.open()
+	u, err := o.openForUnpacking()
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func VerifySnapshot(o SnapshotOptions) (*VerifiedSnapshot, error) {
 // scratch returns a folder to unpack a snapshot in. On the disk it is a new one of its owner alone:
 // in a folder that others can write to, they could have put something at a name that they can
 // tell beforehand. remove removes it.
-func (u *unpacking) scratch() (dir string, remove func() error, err error) {
+func (u *unpackRun) scratch() (dir string, remove func() error, err error) {
 	if u.fs != snapshot.Disk {
 		return filepath.Join(u.o.TempDir, u.Manifest.Name()+".unpacked"), func() error { return nil }, nil
 	}
@@ -78,7 +78,7 @@ func (u *unpacking) scratch() (dir string, remove func() error, err error) {
 // which is in place once all is well. The journal in it has a mark: an engine refuses it until
 // an operator accepts that payments since the snapshot are missing.
 func RestoreSnapshot(o SnapshotOptions) (*VerifiedSnapshot, error) {
-	u, err := o.open()
+	u, err := o.openForUnpacking()
 	if err != nil {
 		return nil, err
 	}
@@ -102,21 +102,21 @@ func RestoreSnapshot(o SnapshotOptions) (*VerifiedSnapshot, error) {
 	return &VerifiedSnapshot{u.Manifest, found}, nil
 }
 
-// unpacking is a snapshot that is being unpacked.
-type unpacking struct {
+// unpackRun is a snapshot that is being unpacked.
+type unpackRun struct {
 	*snapshot.Snapshot
 	o  SnapshotOptions
 	fs snapshot.FS
 }
 
-func (o SnapshotOptions) open() (*unpacking, error) {
+func (o SnapshotOptions) openForUnpacking() (*unpackRun, error) {
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
 	}
 	if o.Context == nil {
 		o.Context = context.Background()
 	}
-	u := &unpacking{o: o, fs: o.FS}
+	u := &unpackRun{o: o, fs: o.FS}
 	if u.fs == nil {
 		u.fs = snapshot.Disk
 	}
@@ -128,7 +128,7 @@ func (o SnapshotOptions) open() (*unpacking, error) {
 }
 
 // step returns a step that shows progress.
-func (u *unpacking) step(stage string) snapshot.Step {
+func (u *unpackRun) step(stage string) snapshot.Step {
 	return func(done, total int64) error {
 		u.o.Progress(Progress{Stage: stage, Bytes: done, OfBytes: total})
 		return u.o.Context.Err()
@@ -136,7 +136,7 @@ func (u *unpacking) step(stage string) snapshot.Step {
 }
 
 // unpack unpacks the snapshot into the target's folder and verifies the journal there.
-func (u *unpacking) unpack(t *snapshot.Target) (Verified, error) {
+func (u *unpackRun) unpack(t *snapshot.Target) (Verified, error) {
 	free, err := snapshot.Free(u.fs, t.Folder())
 	if err != nil {
 		return Verified{}, err
@@ -159,7 +159,7 @@ func (u *unpacking) unpack(t *snapshot.Target) (Verified, error) {
 	return found, err
 }
 
-func (u *unpacking) options(t *snapshot.Target) wal.Options {
+func (u *unpackRun) options(t *snapshot.Target) wal.Options {
 	return wal.Options{
 		Dir: filepath.Join(t.Folder(), Folder), FS: u.fs, Log: slog.New(slog.DiscardHandler), NoCompactions: true,
 		CacheBytes: 32 << 20, MemTableBytes: copyMemTable,
@@ -167,7 +167,7 @@ func (u *unpacking) options(t *snapshot.Target) wal.Options {
 }
 
 // agrees compares the manifest with what was found in the journal.
-func (u *unpacking) agrees(found *Verified) error {
+func (u *unpackRun) agrees(found *Verified) error {
 	m := u.Manifest
 	log := m.Logs[0]
 	for _, c := range []struct{ what, says, is string }{
@@ -190,7 +190,7 @@ func (u *unpacking) agrees(found *Verified) error {
 }
 
 // mark marks the journal in the target's folder as restored.
-func (u *unpacking) mark(t *snapshot.Target) error {
+func (u *unpackRun) mark(t *snapshot.Target) error {
 	store, err := wal.Open(u.options(t))
 	if err != nil {
 		return err

@@ -78,7 +78,7 @@ func verify(at wal.Options, o VerifyOptions) (out Verified, err error) {
 	if err := v.begin(o.TempDir); err != nil {
 		return Verified{}, err
 	}
-	defer func() { err = errors.Join(err, v.end()) }()
+	defer func() { err = errors.Join(err, v.removeTemporary()) }()
 	err = v.run()
 	return v.verified(), err
 }
@@ -174,7 +174,7 @@ func (v *verification) rows() error {
 		return err
 	}
 	c := &comparison{
-		derived: derived, kept: account.OldestClaimDay(pix.Millis(v.report.Time)), account: v.known,
+		derived: derived, kept: account.OldestClaimDay(pix.Millis(v.report.Time)), account: v.hasRecords,
 		young: youngDeliveries(pix.Millis(v.report.Time)), store: v.store,
 	}
 	c.next()
@@ -189,12 +189,12 @@ func (v *verification) rows() error {
 		return c.there(key, value)
 	})
 	if err == nil {
-		err = c.end()
+		err = c.finish()
 	}
 	return err
 }
 
-// known reports whether an account has records.
-func (v *verification) known(id pix.AccountID) bool {
+// hasRecords reports whether an account has records.
+func (v *verification) hasRecords(id pix.AccountID) bool {
 	return v.deriver(wal.Stream(id)).accounts[id] != nil
 }

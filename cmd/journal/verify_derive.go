@@ -23,20 +23,20 @@ type deriver struct {
 
 	reservations registry.Reservations
 
-	accounts map[pix.AccountID]*derived
+	accounts map[pix.AccountID]*accountCheck
 	rows     []layout.Row
 
 	next     *chunk      // chunk that the walk over the records is filling
 	in, free chan *chunk // in: chunks to derive; free: derived chunks that can be filled again
 
 	failed atomic.Bool
-	err    error    // why run stopped deriving; may be read only after run has returned
-	at     numbered // the record at which err happened
+	err    error          // why run stopped deriving; may be read only after run has returned
+	at     numberedRecord // the record at which err happened
 }
 
-// derived is an account as its records read so far make it, with its stored head row. The two
+// accountCheck is an account as its records read so far make it, with its stored head row. The two
 // are compared when the records have reached the head row's sequence.
-type derived struct {
+type accountCheck struct {
 	head    ledger.Account
 	stated  []byte
 	at      uint64 // sequence of the record that the head row names; 0: there is no head row
@@ -46,8 +46,8 @@ type derived struct {
 // errDerive ends the walk over the records after a deriver has failed.
 var errDerive = errors.New("a record handed on does not hold")
 
-// take copies a record for the deriver.
-func (d *deriver) take(r numbered) error {
+// copyRecord copies a record for the deriver.
+func (d *deriver) copyRecord(r numberedRecord) error {
 	d.next.add(r)
 	if len(d.next.bytes) >= chunkBytes {
 		d.send()
@@ -89,7 +89,7 @@ func (d *deriver) run() {
 	}
 }
 
-func (d *deriver) record(n *numbered) error {
+func (d *deriver) record(n *numberedRecord) error {
 	if registry.Owns(n.Stream) {
 		return d.entry(n)
 	}
@@ -101,15 +101,15 @@ func (d *deriver) record(n *numbered) error {
 	if err != nil {
 		return err
 	}
-	if err := a.take(d.store, r, n.Sum); err != nil {
+	if err := a.checkNext(d.store, r, n.Sum); err != nil {
 		return err
 	}
 	d.rows = ledger.Project(d.rows[:0], r)
 	return d.keep(n)
 }
 
-// take checks that an account's next record follows from the records before it.
-func (a *derived) take(store *wal.Store, r *ledger.Record, sum uint64) error {
+// checkNext checks that an account's next record follows from the records before it.
+func (a *accountCheck) checkNext(store *wal.Store, r *ledger.Record, sum uint64) error {
 	if err := a.head.Apply(r); err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (a *derived) take(store *wal.Store, r *ledger.Record, sum uint64) error {
 }
 
 // entry derives the rows of a record of the registry.
-func (d *deriver) entry(n *numbered) error {
+func (d *deriver) entry(n *numberedRecord) error {
 	r, err := registry.Decode(&n.Record)
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (d *deriver) entry(n *numbered) error {
 }
 
 // keep adds the record's rows to the sorter.
-func (d *deriver) keep(n *numbered) error {
+func (d *deriver) keep(n *numberedRecord) error {
 	for i := range d.rows {
 		row := sorted.Row{
 			Key: d.rows[i].Key, Value: d.rows[i].Value, Deleted: d.rows[i].Value == nil,
@@ -152,11 +152,11 @@ func (d *deriver) keep(n *numbered) error {
 	return nil
 }
 
-func (d *deriver) account(id pix.AccountID) (*derived, error) {
+func (d *deriver) account(id pix.AccountID) (*accountCheck, error) {
 	if a := d.accounts[id]; a != nil {
 		return a, nil
 	}
-	a := &derived{head: ledger.Account{ID: id}}
+	a := &accountCheck{head: ledger.Account{ID: id}}
 	row, ok, err := d.store.Get(layout.HeadKey(id))
 	if err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (d *deriver) account(id pix.AccountID) (*derived, error) {
 }
 
 // compare compares the stored head row with the records, at the record that the row names.
-func (a *derived) compare(sum uint64) error {
+func (a *accountCheck) compare(sum uint64) error {
 	if a.at == 0 || a.head.Seq != a.at {
 		return nil
 	}

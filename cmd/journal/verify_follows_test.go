@@ -115,8 +115,8 @@ func TestVerifyTellsTheFirst(t *testing.T) {
 	if err := v.firstOf(walk); !errors.Is(err, walk) || v.report.Records != 99 {
 		t.Error(err, v.report)
 	}
-	v.derivers[0].err, v.derivers[0].at = late, numbered{order: 9, batches: 4}
-	v.derivers[2].err, v.derivers[2].at = early, numbered{order: 7, batches: 3}
+	v.derivers[0].err, v.derivers[0].at = late, numberedRecord{order: 9, batches: 4}
+	v.derivers[2].err, v.derivers[2].at = early, numberedRecord{order: 7, batches: 3}
 	if err := v.firstOf(walk); !errors.Is(err, early) || v.report.Records != 6 || v.report.Batches != 3 {
 		t.Error(err, v.report)
 	}

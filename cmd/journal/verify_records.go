@@ -20,8 +20,8 @@ const (
 	rowRoom       = 12 << 20 // bytes of rows that each deriver sorts in memory at once
 )
 
-// numbered is a record with its position in the order of writing.
-type numbered struct {
+// numberedRecord is a record with its position in the order of writing.
+type numberedRecord struct {
 	wal.Record
 	order   uint64 // position in the order of writing, from 1 on
 	batches uint64 // number of batches written before the record's batch
@@ -30,12 +30,12 @@ type numbered struct {
 // chunk is a number of records that one goroutine hands to another; bytes holds the records'
 // bodies.
 type chunk struct {
-	records []numbered
+	records []numberedRecord
 	bytes   []byte
 }
 
 // add copies a record into the chunk.
-func (c *chunk) add(r numbered) {
+func (c *chunk) add(r numberedRecord) {
 	at := len(c.bytes)
 	c.bytes = append(c.bytes, r.Body...)
 	r.Body = c.bytes[at:len(c.bytes):len(c.bytes)]
@@ -50,10 +50,10 @@ func (v *verification) begin(dir string) error {
 	for range derivers {
 		s, err := sorted.New(dir, rowRoom)
 		if err != nil {
-			return errors.Join(err, v.end())
+			return errors.Join(err, v.removeTemporary())
 		}
 		d := &deriver{
-			store: v.store, sorter: s, registry: registry.NewMachine(), accounts: map[pix.AccountID]*derived{},
+			store: v.store, sorter: s, registry: registry.NewMachine(), accounts: map[pix.AccountID]*accountCheck{},
 			in: make(chan *chunk, chunksWaiting), free: make(chan *chunk, chunksWaiting+2), next: new(chunk),
 		}
 		v.derivers = append(v.derivers, d)
@@ -61,8 +61,8 @@ func (v *verification) begin(dir string) error {
 	return nil
 }
 
-// end removes the derivers' temporary files.
-func (v *verification) end() (err error) {
+// removeTemporary removes the derivers' temporary files.
+func (v *verification) removeTemporary() (err error) {
 	for _, d := range v.derivers {
 		err = errors.Join(err, d.sorter.Close())
 	}
@@ -87,7 +87,7 @@ func (v *verification) records() error {
 		if err := v.ended(); err != nil {
 			return err
 		}
-		return v.deriver(r.Stream).take(numbered{r, order, v.progress.Batches})
+		return v.deriver(r.Stream).copyRecord(numberedRecord{r, order, v.progress.Batches})
 	}, func(r wal.Report) {
 		v.progress.Records, v.progress.Batches = r.Records, r.Batches
 		v.tell(v.progress)

@@ -74,8 +74,8 @@ func (c *comparison) absent(key []byte) error {
 	return nil
 }
 
-// end goes past the derived rows that are left after the last stored row.
-func (c *comparison) end() error {
+// finish goes past the derived rows that are left after the last stored row.
+func (c *comparison) finish() error {
 	if err := c.absent(nil); err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func Routes(r *router.Router, o Options) {
 		o.Open = NewOpen()
 	}
 	s := &service{Options: o}
-	r.POST(provider.PathNotices, signed.Handle(o.Guard, o.Log, s.take))
+	r.POST(provider.PathNotices, signed.Handle(o.Guard, o.Log, s.acknowledge))
 }
 
 // New returns a whole handler for notices, for a listener of its own.
@@ -83,11 +83,11 @@ func New(o Options) fasthttp.RequestHandler {
 	return control.Contain(o.Log, r.Handler)
 }
 
-// take acknowledges a notice once its effect is durable, and refuses a payment that the feed
+// acknowledge acknowledges a notice once its effect is durable, and refuses a payment that the feed
 // refuses for good; a repeat of a refused message is refused again, never acknowledged. If that takes longer than Wait, the
 // answer tells the scheme to send the notice again. The notice is still being handled then,
 // and a repeat of it is not acknowledged before the first copy has an outcome.
-func (s *service) take(ctx *fasthttp.RequestCtx, end func(bool)) (int, any, error) {
+func (s *service) acknowledge(ctx *fasthttp.RequestCtx, end func(bool)) (int, any, error) {
 	n, err := provider.ReadNotice(ctx.PostBody())
 	if err != nil {
 		end(false)

@@ -212,7 +212,7 @@ func TestRefusesQuietly(t *testing.T) {
 	take := func(body string) {
 		var ctx fasthttp.RequestCtx
 		ctx.Request.SetBodyString(body)
-		if _, _, err := s.take(&ctx, func(bool) {}); err == nil {
+		if _, _, err := s.acknowledge(&ctx, func(bool) {}); err == nil {
 			t.Error("taken")
 		}
 	}
@@ -299,7 +299,7 @@ func TestManyAtOnce(t *testing.T) {
 		var ctx fasthttp.RequestCtx
 		ctx.Request.SetBodyString(settled)
 		ended := ""
-		_, _, err := s.take(&ctx, func(acknowledged bool) { ended = fmt.Sprint(acknowledged) })
+		_, _, err := s.acknowledge(&ctx, func(acknowledged bool) { ended = fmt.Sprint(acknowledged) })
 		if (err == nil) != c.taken || ended != fmt.Sprint(c.taken) || (taken == 1) != c.taken || s.Open.Counts().InUse != len(c.of)*openShare {
 			t.Errorf("%s: %v, ended %s, %+v", name, err, ended, s.Open.Counts())
 		}
@@ -322,7 +322,7 @@ func TestCountedByWhose(t *testing.T) {
 	take := func() error {
 		var ctx fasthttp.RequestCtx
 		ctx.Request.SetBodyString(settled)
-		_, _, err := s.take(&ctx, func(bool) {})
+		_, _, err := s.acknowledge(&ctx, func(bool) {})
 		return err
 	}
 	_ = take() // its effect is not durable in time, and it stays open
@@ -347,7 +347,7 @@ func TestRefusedAreNotOnTheirWay(t *testing.T) {
 	for range 3 {
 		var ctx fasthttp.RequestCtx
 		ctx.Request.SetBodyString(settled)
-		if _, _, err := s.take(&ctx, func(bool) {}); err == nil {
+		if _, _, err := s.acknowledge(&ctx, func(bool) {}); err == nil {
 			t.Error("acknowledged")
 		}
 	}

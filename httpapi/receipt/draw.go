@@ -42,7 +42,7 @@ var (
 // once.
 func PDF(f Facts) ([]byte, error) {
 	p := f.page()
-	d := open(&p, f.TransactionID, time.UnixMilli(int64(f.CompletedAt)).UTC())
+	d := newDrawing(&p, f.TransactionID, time.UnixMilli(int64(f.CompletedAt)).UTC())
 	d.head(&p)
 	for _, b := range d.fitted(p.sections) {
 		d.section(&b)
@@ -66,7 +66,7 @@ type drawing struct {
 	opened        bool    // whether the fonts of other characters are open
 }
 
-func open(p *page, id string, made time.Time) *drawing {
+func newDrawing(p *page, id string, made time.Time) *drawing {
 	pdf := fpdf.New("P", "mm", "A4", "")
 	pdf.SetCatalogSort(true) // the library would write its maps in random order
 	pdf.SetCreationDate(made)

@@ -185,7 +185,7 @@ func inside(t *testing.T, name string, all []shown) {
 	t.Helper()
 	const point = 72 / 25.4
 	p := page{title: "x", issuer: "x"}
-	d := open(&p, "x", saoPauloTime(at))
+	d := newDrawing(&p, "x", saoPauloTime(at))
 	size := map[int]float64{0: 9, 2: 25, 3: 10, len(all) - 2: 8, len(all) - 1: 8}
 	before := pageHeight * point
 	for i, s := range all {
