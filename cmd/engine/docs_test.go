@@ -12,22 +12,18 @@ import (
 )
 
 // TestDocsNameWhatIs checks that every file, folder, link, identifier, make target and flag
-// which the README and the docs name in backquotes exists.
+// which the docs, in the module's root and in docs, name in backquotes exists.
 func TestDocsNameWhatIs(t *testing.T) {
 	k := readKnown(t)
-	pages, err := filepath.Glob(filepath.Join(moduleRoot, "docs", "*.md"))
-	if err != nil || len(pages) < 5 {
-		t.Fatalf("%d pages (%v)", len(pages), err)
-	}
 	named := 0
-	for _, page := range append(pages, filepath.Join(moduleRoot, "README.md")) {
+	for _, page := range docPages(t) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
-				t.Errorf("%s: the link to %s leads nowhere", filepath.Base(page), m[1])
+			if !leadsSomewhere(page, m[1], m[2]) {
+				t.Errorf("%s: the link to %s#%s leads nowhere", filepath.Base(page), m[1], m[2])
 			}
 		}
 		for _, m := range quoted.FindAllStringSubmatch(string(text), -1) {
@@ -42,6 +38,54 @@ func TestDocsNameWhatIs(t *testing.T) {
 	}
 	if named < 200 {
 		t.Errorf("only %d names were looked up", named)
+	}
+}
+
+// docPages returns the paths of all pages of documentation.
+func docPages(t *testing.T) (pages []string) {
+	t.Helper()
+	for _, folder := range []string{"", "docs"} {
+		some, err := filepath.Glob(filepath.Join(moduleRoot, folder, "*.md"))
+		if err != nil || len(some) < 3 {
+			t.Fatalf("%d pages in %q (%v)", len(some), folder, err)
+		}
+		pages = append(pages, some...)
+	}
+	return pages
+}
+
+// leadsSomewhere tells whether a page's link to a file, and to a heading of that file, finds both. An
+// empty file is the page itself; an empty anchor is any file's.
+func leadsSomewhere(page, file, anchor string) bool {
+	if file != "" {
+		page = filepath.Join(filepath.Dir(page), file)
+	}
+	if anchor == "" {
+		_, err := os.Stat(page)
+		return err == nil
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return false
+	}
+	for _, m := range heading.FindAllStringSubmatch(string(text), -1) {
+		if notInAnchor.ReplaceAllString(strings.ReplaceAll(strings.ToLower(m[1]), " ", "-"), "") == anchor {
+			return true
+		}
+	}
+	return false
+}
+
+// TestAlertsAreListed checks that docs/operating.md says what each kind of alert is about.
+func TestAlertsAreListed(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(moduleRoot, "docs", "operating.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range alertKinds {
+		if !regexp.MustCompile("(?m)^\\|[^|]*`" + kind + "`").Match(page) {
+			t.Errorf("docs/operating.md has no row for %s", kind)
+		}
 	}
 }
 
@@ -64,14 +108,16 @@ func TestDocsAreJudged(t *testing.T) {
 }
 
 var (
-	link       = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
-	quoted     = regexp.MustCompile("`([^`\n]+)`")
-	pathOfOurs = regexp.MustCompile(`^(actors|bench|cmd|docs|examples|httpapi|snapshot|wal)(/[\w.*-]+)*$`)
-	goFile     = regexp.MustCompile(`^[\w*]+\.go$`)
-	identifier = regexp.MustCompile(`^([a-z]+)((?:\.[A-Z]\w*)+)$`)
-	test       = regexp.MustCompile(`^(Test|Fuzz|Benchmark)[A-Z]\w*$`)
-	target     = regexp.MustCompile(`^make ([a-z]+)\b`)
-	option     = regexp.MustCompile(`^--([a-z][a-z-]+)\b`)
+	link        = regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
+	heading     = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	notInAnchor = regexp.MustCompile(`[^\p{L}\p{N}_-]`)
+	quoted      = regexp.MustCompile("`([^`\n]+)`")
+	pathOfOurs  = regexp.MustCompile(`^(actors|bench|cmd|docs|examples|httpapi|snapshot|wal)(/[\w.*-]+)*$`)
+	goFile      = regexp.MustCompile(`^[\w*]+\.go$`)
+	identifier  = regexp.MustCompile(`^([a-z]+)((?:\.[A-Z]\w*)+)$`)
+	test        = regexp.MustCompile(`^(Test|Fuzz|Benchmark)[A-Z]\w*$`)
+	target      = regexp.MustCompile(`^make ([a-z]+)\b`)
+	option      = regexp.MustCompile(`^--([a-z][a-z-]+)\b`)
 )
 
 // known is every name that the docs may use.

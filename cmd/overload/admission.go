@@ -56,7 +56,7 @@ const (
 	// to be read, those beyond it are refused. The more there are, the less often the engine
 	// looks for what has arrived. At twice the peak, on two cores which the sender of the load
 	// shares, five loads of each: with 384, 72 % of the peak was carried out, with 512 79 %, with
-	// 640 91 %. docs/results.md has what each left unanswered.
+	// 640 91 %. docs/decisions.md has what each left unanswered.
 	EnoughInHand = 640
 )
 
