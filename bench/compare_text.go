@@ -7,10 +7,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"pixd/cmd/terminal"
-
-	"github.com/jedib0t/go-pretty/v6/table"
 )
 
 // Write writes the comparison as text: first what the two reports are and in what they differ,
@@ -60,13 +56,11 @@ func writeAlone(w io.Writer, name string, loads []string) {
 
 func (p Pair) write(w io.Writer) {
 	fmt.Fprintf(w, "\n%s\n", p.Load)
-	t := terminal.NewTable()
-	t.AppendHeader(table.Row{"figure", "A", "B", "B : A"})
-	terminal.RightAligned(t, "A", "B", "B : A")
+	var rows [][]string
 	for _, f := range p.Figures {
-		t.AppendRow(table.Row{f.Name, f.shown(f.A), f.shown(f.B), showRatio(f.Ratio)})
+		rows = append(rows, []string{f.Name, f.shown(f.A), f.shown(f.B), showRatio(f.Ratio)})
 	}
-	fmt.Fprintln(w, t.Render())
+	fmt.Fprintln(w, renderTable([]string{"figure", "A", "B", "B : A"}, rows))
 	writeErrors(w, "A", p.A)
 	writeErrors(w, "B", p.B)
 }
