@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/goccy/go-json"
 )
@@ -26,7 +27,7 @@ func writeJSON(w io.Writer, v any) error {
 
 // ReadReport reads a report that WriteJSON wrote. Its errors are one line, which names the
 // file: the file cannot be read, is not JSON, ends too early, is JSON of something else, has no
-// runs, or has figures of a run or of the audit that no load can have.
+// runs, or has figures that no load can have.
 func ReadReport(file string) (*Report, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
@@ -96,8 +97,6 @@ func outside(all ...figure) error {
 	return nil
 }
 
-// check checks the figures that Compare reads: those of the audit and of whole runs, and not
-// those of single seconds.
 func (r *Report) check() error {
 	a := r.Audit
 	if y := r.StartedAt.UTC().Year(); y < 2000 || y > 9999 {
@@ -124,12 +123,32 @@ func (r *Report) check() error {
 	if a.Found < len(a.Differences) {
 		return fmt.Errorf("the audit lists %d differences and says that it found %d", len(a.Differences), a.Found)
 	}
+	for i := range r.Neighbours {
+		if err := r.Neighbours[i].check(); err != nil {
+			return fmt.Errorf("neighbour %d (%s): %w", i+1, legible(r.Neighbours[i].Way), err)
+		}
+	}
 	for i := range r.Runs {
 		if err := r.Runs[i].check(); err != nil {
 			return fmt.Errorf("run %d (%s): %w", i+1, legible(r.Runs[i].Scenario), err)
 		}
 	}
 	return nil
+}
+
+func (n *Neighbour) check() error {
+	err := outside(
+		figure{"the ratio of requests", n.Ratio, mostMicros},
+		figure{"the ratio of webhooks", n.Told, mostMicros},
+		figure{"the number of requests of the greedy account", float64(n.Greedy.Sent), mostCount},
+		figure{"the number of them that were carried out", float64(n.Greedy.Done), float64(n.Greedy.Sent)},
+		figure{"the number of webhooks that did not arrive", float64(n.Alone.Untold), mostCount},
+		figure{"the number of webhooks that did not arrive", float64(n.Beside.Untold), mostCount},
+	)
+	for _, e := range slices.Concat(n.Greedy.Errors, n.Alone.Errors, n.Beside.Errors) {
+		err = cmp.Or(err, outside(figure{"the number of errors", float64(e.Count), mostCount}))
+	}
+	return cmp.Or(err, n.Alone.Requests.check(), n.Alone.Webhooks.check(), n.Beside.Requests.check(), n.Beside.Webhooks.check())
 }
 
 func (r *Run) check() error {
@@ -150,7 +169,8 @@ func (r *Run) check() error {
 	for _, e := range r.Errors {
 		err = cmp.Or(err, outside(figure{"the number of errors", float64(e.Count), mostCount}))
 	}
-	return cmp.Or(err, r.Latency.check(), r.Refused.check(), r.Syncs.check(), r.Engine.check("engine"), r.Generator.check("generator"))
+	return cmp.Or(err, r.Latency.check(), r.Refused.check(), r.Syncs.check(), r.Engine.check("engine"), r.Generator.check("generator"),
+		checkDistribution(r.Distribution), checkSeries(r.Series))
 }
 
 // about is the largest value of a quantile below another one: a histogram may round either, by
@@ -174,4 +194,43 @@ func (u Usage) check(of string) error {
 		figure{"the " + of + "'s processor time per request", u.PerDone, mostMicros * mostCores},
 		figure{"the " + of + "'s memory", float64(u.MaxMemory), mostBytes},
 	)
+}
+
+func checkDistribution(all []Quantile) error {
+	var before Quantile
+	for i, q := range all {
+		name := fmt.Sprintf("point %d of the distribution", i+1)
+		if err := outside(figure{name, q.Q, 1}, figure{name, float64(q.Latency), mostMicros}); err != nil {
+			return err
+		}
+		if q.Q < before.Q || q.Latency < before.Latency {
+			return fmt.Errorf("%s is below the one before it", name)
+		}
+		before = q
+	}
+	return nil
+}
+
+func checkSeries(all []Second) error {
+	end := 0.0
+	for i, s := range all {
+		name := fmt.Sprintf("of second %d ", i+1)
+		err := outside(
+			figure{name + "the end", s.At, mostSeconds}, figure{name + "the length", s.Seconds, s.At + 0.1},
+			figure{name + "the number of requests carried out", float64(s.Done), mostCount},
+			figure{name + "the number of errors", float64(s.Errors), mostCount},
+			figure{name + "the p50", float64(s.P50), about(s.P99)}, figure{name + "the p99", float64(s.P99), about(s.Max)},
+			figure{name + "the largest latency", float64(s.Max), mostMicros},
+			figure{name + "the engine's use", s.Engine, mostCores}, figure{name + "the generator's use", s.Generator, mostCores},
+			figure{name + "the memory", float64(s.Memory), mostBytes},
+		)
+		if err != nil {
+			return err
+		}
+		if s.At < end {
+			return fmt.Errorf("second %d ends before the one before it", i+1)
+		}
+		end = s.At
+	}
+	return nil
 }

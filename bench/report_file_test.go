@@ -82,6 +82,14 @@ func TestReportRefusals(t *testing.T) {
 		{with(`"p50": 0`, `"p50": -1`), "run 1 (balance): the p50 is -1"},
 		{with(`"max_memory": 300000000`, `"max_memory": 9000000000000000000`), "run 1 (balance): the engine's memory is 9e+18"},
 		{with(`"cpu": 0,`, `"cpu": 1e300,`), "run 1 (balance): the generator's processor time is 1e+300"},
+		{with(`"q": 0.5`, `"q": 0.95`), "run 1 (balance): point 3 of the distribution is below the one before it"},
+		{with(`"latency": 800`, `"latency": 3`), "run 1 (balance): point 4 of the distribution is below the one before it"},
+		{with(`"q": 0.5`, `"q": 1.5`), "run 1 (balance): point 2 of the distribution is 1.5"},
+		{with(`"at": 2,`, `"at": 0.95,`), "run 1 (balance): second 2 ends before the one before it"},
+		{with(`"seconds": 0.5,`, `"seconds": 5.5,`), "run 1 (balance): of second 5 the length is 5.5"},
+		{with(`"done": 1200`, `"done": -1200`), "run 1 (balance): of second 2 the number of requests carried out is -1200"},
+		{with(`"max": 20000`, `"max": 800`), "run 1 (balance): of second 1 the p99 is 900"},
+		{with(`"engine_cores": 0.5`, `"engine_cores": -0.5`), "run 1 (balance): of second 1 the engine's use is -0.5"},
 	} {
 		file := write(t, c.text)
 		r, err := ReadReport(file)
@@ -96,7 +104,7 @@ func TestReportRefusals(t *testing.T) {
 	}
 }
 
-// FuzzReadReport checks that whatever is accepted can be compared and written again.
+// FuzzReadReport checks that whatever is accepted can be shown, compared and written again.
 func FuzzReadReport(f *testing.F) {
 	for _, r := range []*Report{knownReport(), sampleSilent(), sampleDifferent(), sampleHostile(), sampleReport(Run{Scenario: "a"})} {
 		var b bytes.Buffer
@@ -113,6 +121,9 @@ func FuzzReadReport(f *testing.F) {
 				t.Fatalf("%q", err)
 			}
 			return
+		}
+		if err := r.WritePage(io.Discard); err != nil {
+			t.Fatal(err)
 		}
 		for _, pair := range [][2]*Report{{r, r}, {r, other}, {other, r}} {
 			c, err := Compare(pair[0], pair[1])
