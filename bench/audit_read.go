@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-json"
@@ -20,7 +21,7 @@ const auditTries = 70
 func (s *session) merchantGet(ctx context.Context, m *merchant, path string, into any) error {
 	var last error
 	for range auditTries {
-		status, body, err := s.ask(ctx, m, path)
+		status, body, err := s.send(ctx, m, http.MethodGet, path, "")
 		switch {
 		case err != nil:
 			last = err
@@ -41,25 +42,24 @@ func (s *session) merchantGet(ctx context.Context, m *merchant, path string, int
 	return last
 }
 
-// ask sends one GET to the merchant API.
-func (s *session) ask(ctx context.Context, m *merchant, path string) (status int, body []byte, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.target.URL+"/api/external"+path, nil)
+// send sends one request of a merchant to the merchant API. An empty body has no signature.
+func (s *session) send(ctx context.Context, m *merchant, method, path, body string) (status int, answer []byte, err error) {
+	r, err := http.NewRequestWithContext(ctx, method, s.target.URL+"/api/external"+path, strings.NewReader(body))
 	if err != nil {
 		return 0, nil, err
 	}
-	return s.send(r, m)
-}
-
-// send sends a request of a merchant.
-func (s *session) send(r *http.Request, m *merchant) (status int, body []byte, err error) {
 	r.Header.Set("Authorization", "ApiKey "+m.clientID+":"+m.secret)
-	answer, err := s.reader.Do(r)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("hmac", m.sign([]byte(body)))
+	}
+	a, err := s.reader.Do(r)
 	if err != nil {
 		return 0, nil, err
 	}
-	defer func() { _ = answer.Body.Close() }()
-	body, err = io.ReadAll(io.LimitReader(answer.Body, longestAnswer))
-	return answer.StatusCode, body, err
+	defer func() { _ = a.Body.Close() }()
+	answer, err = io.ReadAll(io.LimitReader(a.Body, longestAnswer))
+	return a.StatusCode, answer, err
 }
 
 // newReader returns the audit's client. It has a source address of its own where there are many,

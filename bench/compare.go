@@ -1,9 +1,6 @@
 package bench
 
-import (
-	"errors"
-	"slices"
-)
+import "errors"
 
 // A Comparison says how two reports differ, run by run.
 type Comparison struct {
@@ -23,35 +20,18 @@ type Pair struct {
 	Figures []Ratio
 }
 
-// A Ratio compares one figure of two runs.
+// A Ratio compares one figure of two runs. A figure of 0 is not known.
 type Ratio struct {
-	Name   string
-	A, B   float64
-	Show   func(float64) string // shows A or B with its unit
-	Ratio  float64              // B : A; 0 where one of them is not known
-	Spread Spread
-	Word   string // one of the words below
+	Name  string
+	A, B  float64
+	Show  func(float64) string // shows A or B with its unit
+	Ratio float64              // B : A; 0 where one of them is not known
 }
-
-// The words for a ratio.
-const (
-	Higher      = "higher"
-	Lower       = "lower"
-	WithinNoise = "within noise"
-	TooShort    = "too short to tell" // one of the runs has fewer than three seconds
-	NotKnown    = "not known"         // one of the runs does not have the figure
-)
 
 // Compare compares the runs of two reports that have the same scenario and the same kind of
 // load: at a rate, or as fast as requests were answered. If a report has several such runs, the
 // first ones are compared with each other, then the second ones, and so on. Compare fails where
 // no two runs can be compared.
-//
-// A figure's spread is the 10th to the 90th percentile of the ratios of one second of B to one
-// second of A, over all pairs of seconds. A difference is within noise where the spread includes
-// 1. What is left of a second at a run's end is not counted, nor is the first second of a run
-// that has four whole ones or more. Each second has a p50, a p99 and a largest latency; p90 and
-// p99.9 have none, and their spread is that of p99, moved so that its middle is their own ratio.
 func Compare(a, b *Report) (*Comparison, error) {
 	c := &Comparison{A: a, B: b}
 	taken := map[*Run]bool{}
@@ -96,67 +76,31 @@ func (r *Run) kind() string {
 	return legible(r.Scenario) + ", as fast as answered"
 }
 
-// A compared figure is one of a run and of each of its seconds.
-type compared struct {
-	name   string
-	show   func(float64) string
-	run    func(*Run) float64
-	second func(Second) (value float64, known bool)
-	near   bool // the second's figure is of a quantile nearby
-}
-
 func showBytes(v float64) string { return showSize(uint64(v)) }
 
-func micros(of func(Second) int64) func(Second) (float64, bool) {
-	return func(s Second) (float64, bool) { return float64(of(s)), s.Done > 0 }
-}
-
-func secondP99(s Second) int64 { return s.P99 }
-
 // comparedFigures are the figures in the order in which they are shown.
-var comparedFigures = []compared{
-	{
-		"requests/s", showDigits, func(r *Run) float64 { return r.PerSecond },
-		func(s Second) (float64, bool) { return float64(s.Done) / s.Seconds, true }, false,
-	},
-	{"p50", showMicros, func(r *Run) float64 { return float64(r.Latency.P50) }, micros(func(s Second) int64 { return s.P50 }), false},
-	{"p90", showMicros, func(r *Run) float64 { return float64(r.Latency.P90) }, micros(secondP99), true},
-	{"p99", showMicros, func(r *Run) float64 { return float64(r.Latency.P99) }, micros(secondP99), false},
-	{"p99.9", showMicros, func(r *Run) float64 { return float64(r.Latency.P999) }, micros(secondP99), true},
-	{"slowest", showMicros, func(r *Run) float64 { return float64(r.Latency.Max) }, micros(func(s Second) int64 { return s.Max }), false},
-	{
-		"engine CPU per request", showMicros, func(r *Run) float64 { return r.Engine.PerDone },
-		func(s Second) (float64, bool) { return s.Engine * s.Seconds / float64(max(s.Done, 1)), s.Done > 0 }, false,
-	},
-	{
-		"engine memory", showBytes, func(r *Run) float64 { return float64(r.Engine.MaxMemory) },
-		func(s Second) (float64, bool) { return float64(s.Memory), s.Memory > 0 }, false,
-	},
+var comparedFigures = []struct {
+	name string
+	show func(float64) string
+	of   func(*Run) float64
+}{
+	{"requests/s", showDigits, func(r *Run) float64 { return r.PerSecond }},
+	{"p50", showMicros, func(r *Run) float64 { return float64(r.Latency.P50) }},
+	{"p90", showMicros, func(r *Run) float64 { return float64(r.Latency.P90) }},
+	{"p99", showMicros, func(r *Run) float64 { return float64(r.Latency.P99) }},
+	{"p99.9", showMicros, func(r *Run) float64 { return float64(r.Latency.P999) }},
+	{"slowest", showMicros, func(r *Run) float64 { return float64(r.Latency.Max) }},
+	{"engine CPU per request", showMicros, func(r *Run) float64 { return r.Engine.PerDone }},
+	{"engine memory", showBytes, func(r *Run) float64 { return float64(r.Engine.MaxMemory) }},
 }
 
 func ratios(a, b *Run) (all []Ratio) {
-	for _, m := range comparedFigures {
-		r := Ratio{Name: m.name, A: m.run(a), B: m.run(b), Show: m.show, Word: NotKnown}
+	for _, f := range comparedFigures {
+		r := Ratio{Name: f.name, A: f.of(a), B: f.of(b), Show: f.show}
 		if r.A > 0 && r.B > 0 {
 			r.Ratio = r.B / r.A
-			r.Spread = spread(m.seconds(a), m.seconds(b))
-			if m.near {
-				r.Spread = r.Spread.around(r.Ratio)
-			}
-			r.Word = r.Spread.word()
 		}
 		all = append(all, r)
 	}
-	return all
-}
-
-// seconds are a run's figures for each second, in rising order.
-func (m compared) seconds(r *Run) (all []float64) {
-	for _, s := range r.steady() {
-		if v, known := m.second(s); known {
-			all = append(all, v)
-		}
-	}
-	slices.Sort(all)
 	return all
 }

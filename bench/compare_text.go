@@ -7,10 +7,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"pixd/cmd/terminal"
-
-	"github.com/jedib0t/go-pretty/v6/table"
 )
 
 // Write writes the comparison as text: first what the two reports are and in what they differ,
@@ -31,8 +27,6 @@ func (c *Comparison) Write(w io.Writer) error {
 	}
 	writeAlone(&b, "A", c.OnlyA)
 	writeAlone(&b, "B", c.OnlyB)
-	fmt.Fprintln(&b, "\nSpread: 10th to 90th percentile of the ratios of one second of B to one second of A.\n"+
-		"p90 and p99.9 have the spread of p99 around their own ratio.")
 	_, err := b.WriteTo(w)
 	return err
 }
@@ -62,13 +56,11 @@ func writeAlone(w io.Writer, name string, loads []string) {
 
 func (p Pair) write(w io.Writer) {
 	fmt.Fprintf(w, "\n%s\n", p.Load)
-	t := terminal.NewTable()
-	t.AppendHeader(table.Row{"figure", "A", "B", "B : A", "spread", "B is"})
-	terminal.RightAligned(t, "A", "B", "B : A")
+	var rows [][]string
 	for _, f := range p.Figures {
-		t.AppendRow(table.Row{f.Name, f.shown(f.A), f.shown(f.B), showRatio(f.Ratio), f.Spread.String(), f.Word})
+		rows = append(rows, []string{f.Name, f.shown(f.A), f.shown(f.B), showRatio(f.Ratio)})
 	}
-	fmt.Fprintln(w, t.Render())
+	fmt.Fprintln(w, renderTable([]string{"figure", "A", "B", "B : A"}, rows))
 	writeErrors(w, "A", p.A)
 	writeErrors(w, "B", p.B)
 }
@@ -92,21 +84,6 @@ func showRatio(v float64) string {
 		return "under 0.001"
 	}
 	return strconv.FormatFloat(v, 'f', 3, 64)
-}
-
-// String shows the spread's ends; a dash stands for a spread that is not known.
-func (s Spread) String() string {
-	if !s.Known {
-		return "–"
-	}
-	return showEnd(s.Low) + " to " + showEnd(s.High)
-}
-
-func showEnd(v float64) string {
-	if v == 0 {
-		return "0"
-	}
-	return showRatio(v)
 }
 
 func writeErrors(w io.Writer, name string, r *Run) {

@@ -10,11 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/prometheus/procfs"
 
 	"pixd/cmd/engine"
-	"pixd/cmd/terminal"
 )
 
 // LimitOptions say what MeasureLimit does.
@@ -201,20 +199,19 @@ func (s *session) cpu() (sum time.Duration, err error) {
 
 // WriteText writes the figures as a table.
 func (l *Limit) WriteText(w io.Writer) error {
-	t := terminal.NewTable()
-	t.AppendHeader(table.Row{"server", "sync", "requests/s", "ratio", "CPU per request", "p50", "p99"})
-	terminal.RightAligned(t, "sync", "requests/s", "ratio", "CPU per request", "p50", "p99")
+	var rows [][]string
 	for i := range l.Rows {
 		r := &l.Rows[i]
 		sync := "as it is"
 		if r.Sync != "" {
 			sync = "+" + r.Sync
 		}
-		t.AppendRow(table.Row{
+		rows = append(rows, []string{
 			r.Server, sync, showDigits(r.PerSecond), fmt.Sprintf("%.3f", r.Ratio),
 			showMicros(r.PerDone), showMicros(float64(r.Latency.P50)), showMicros(float64(r.Latency.P99)),
 		})
 	}
-	_, err := fmt.Fprintf(w, "%s\n%s, %d processors, %s\n", t.Render(), legible(l.Machine.CPU), l.Machine.Cores, l.StartedAt.Format(time.DateOnly))
+	text := renderTable([]string{"server", "sync", "requests/s", "ratio", "CPU per request", "p50", "p99"}, rows)
+	_, err := fmt.Fprintf(w, "%s\n%s, %d processors, %s\n", text, legible(l.Machine.CPU), l.Machine.Cores, l.StartedAt.Format(time.DateOnly))
 	return err
 }

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"pixd/cmd/machine"
 )
 
@@ -70,7 +72,6 @@ type running struct {
 	ctx        context.Context
 	cut        context.Context // ends when answers are no longer waited for
 	wait       sync.WaitGroup
-	alarms     alarms
 }
 
 // Run sends requests until the duration is over, the context ends or the source has no more, and
@@ -110,7 +111,6 @@ func (l Load) Run(ctx context.Context) *Result {
 	r.wait.Wait()
 	close(finished)
 	<-seconds
-	r.alarms.close()
 	r.unsent()
 	return r.result(time.Since(r.begin), int(r.open.Load()), machine.CPUTime()-cpu)
 }
@@ -183,17 +183,32 @@ func (r *running) due() (i int, at time.Time, more bool) {
 	return i, at, true
 }
 
-// alarmedRate is the largest rate at which alarms end the waits. An alarm costs some 10 µs of
-// processor time more than a timer; at higher rates that delays requests by more than they gain.
-const alarmedRate = 2000
+// exactRate is the largest rate at which requests are waited for exactly: at higher rates the
+// system's sleeps would take too much of the processor.
+const exactRate = 2000
 
 // rest waits until a request is due. It returns false if the load was ended meanwhile.
 func (r *running) rest(early time.Duration) bool {
-	if r.Rate > alarmedRate || early >= time.Second {
+	if r.Rate > exactRate || early >= time.Second {
 		return r.sleep(early)
 	}
-	r.alarms.sleep(early)
+	sleepExactly(early)
 	return r.ctx.Err() == nil
+}
+
+// timerLate is how late a timer of Go may be, and a little more. While the process is idle, the
+// runtime waits for events in whole milliseconds.
+const timerLate = 1100 * time.Microsecond
+
+// sleepExactly returns after d, at most some 0.1 ms late: the end of the wait is a sleep of the
+// system. Requests at 1,500/s are 0.07 ms late so, and 0.38 ms with time.Sleep alone.
+func sleepExactly(d time.Duration) {
+	end := time.Now().Add(d)
+	time.Sleep(d - timerLate)
+	for left := time.Until(end); left > 0; left = time.Until(end) { // a signal ends a sleep early
+		rest := unix.NsecToTimespec(int64(left))
+		_ = unix.Nanosleep(&rest, nil)
+	}
 }
 
 // sleep returns false if the load was ended meanwhile.

@@ -334,3 +334,28 @@ func TestDistribution(t *testing.T) {
 		t.Errorf("counted twice: %+v, %+v", again, all)
 	}
 }
+
+// TestWaitsAreExact checks that no wait for a request is too short, and that waits are not late by
+// nature: of many, one at least is on time, however busy the machine is.
+func TestWaitsAreExact(t *testing.T) {
+	r := &running{Load: Load{Rate: exactRate}, ctx: t.Context()}
+	for _, early := range []time.Duration{300 * time.Microsecond, 3300 * time.Microsecond} {
+		best := time.Hour
+		for range 100 {
+			began := time.Now()
+			if !r.rest(early) {
+				t.Fatal("the load has ended")
+			}
+			late := time.Since(began) - early
+			if late < 0 {
+				t.Fatalf("%v early", -late)
+			}
+			best = min(best, late)
+		}
+		if best > 300*time.Microsecond {
+			t.Errorf("each wait of %v was late, by %v at least", early, best)
+		}
+	}
+	sleepExactly(0)
+	sleepExactly(-time.Second)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -75,6 +76,19 @@ func (m *merchant) heads(host string) {
 	m.get = " HTTP/1.1\r\nHost: " + host + "\r\nAuthorization: ApiKey " + m.clientID + ":" + m.secret + "\r\n"
 	m.post = m.get + "Content-Type: application/json\r\nhmac: "
 	m.get += "\r\n"
+}
+
+// appendGet appends the bytes of a GET.
+func (m *merchant) appendGet(b []byte, path string) []byte {
+	return append(append(append(b, "GET /api/external"...), path...), m.get...)
+}
+
+// appendPost appends the bytes of a POST with a signature of its body.
+func appendPost[S string | []byte](b []byte, m *merchant, path string, signature S, body []byte) []byte {
+	b = append(append(append(b, "POST /api/external"...), path...), m.post...)
+	b = append(append(b, signature...), "\r\nContent-Length: "...)
+	b = strconv.AppendInt(b, int64(len(body)), 10)
+	return append(append(b, "\r\n\r\n"...), body...)
 }
 
 // pay has customers pay the accounts in turn: payment i goes to account i modulo their number.

@@ -89,10 +89,11 @@ func (s *session) measureWays(ctx context.Context, tag string, r *Report) error 
 		g := &greedy{session: s, way: &all[i], account: 1 + i, tag: fmt.Sprintf("%sg%d-", tag, i), hook: h}
 		n := Neighbour{Way: g.way.name, Says: g.way.says}
 		if err := s.measureWay(ctx, m, g, &n, r); err != nil {
-			if _, skipped := err.(leftOut); !skipped { //nolint:errorlint // it is never wrapped
+			var reason leftOut
+			if !errors.As(err, &reason) {
 				return fmt.Errorf("%s, %s: %w", neighbours, n.Way, err)
 			}
-			n.LeftOut = err.Error()
+			n.LeftOut = reason.Error()
 		}
 		r.Neighbours = append(r.Neighbours, n)
 	}

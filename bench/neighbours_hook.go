@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -113,38 +112,30 @@ func (h *hook) end(ctx context.Context) (took Latency, missing int) {
 	}
 }
 
-// subscribeTo subscribes a URL to the settled payouts of an account. A status of 400 says that the
-// engine does not call it.
-func (s *session) subscribeTo(ctx context.Context, account int, url string) (id string, status int, err error) {
-	m := &s.merchants[account]
-	body := []byte(`{"events":["pix.payout.confirmed"],"url":"` + url + `"}`)
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.target.URL+"/api/external/webhooks", bytes.NewReader(body))
-	if err != nil {
-		return "", 0, err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("hmac", m.sign(body))
-	status, answer, err := s.send(r, m)
+// errNotCalled is the error of a subscription that the engine refuses.
+const errNotCalled = leftOut("the engine calls no address of this machine")
+
+// subscribeTo subscribes a URL to the settled payouts of an account.
+func (s *session) subscribeTo(ctx context.Context, account int, url string) (id string, err error) {
+	body := `{"events":["pix.payout.confirmed"],"url":"` + url + `"}`
+	status, answer, err := s.send(ctx, &s.merchants[account], http.MethodPost, "/webhooks", body)
 	switch {
 	case err != nil:
-		return "", 0, err
+		return "", err
 	case status == http.StatusBadRequest:
-		return "", status, nil
+		return "", errNotCalled
 	case status != http.StatusOK:
-		return "", 0, fmt.Errorf("POST /webhooks answers %d: %s", status, answer)
+		return "", fmt.Errorf("POST /webhooks answers %d: %s", status, answer)
 	}
 	var made struct{ ID string }
 	err = json.Unmarshal(answer, &made)
-	return made.ID, status, err
+	return made.ID, err
 }
 
 // unsubscribe removes a subscription.
 func (s *session) unsubscribe(ctx context.Context, account int, id string) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodDelete, s.target.URL+"/api/external/webhooks/"+id, nil)
-	if err != nil {
-		return err
-	}
-	if status, answer, err := s.send(r, &s.merchants[account]); err != nil || status != http.StatusOK {
+	status, answer, err := s.send(ctx, &s.merchants[account], http.MethodDelete, "/webhooks/"+id, "")
+	if err != nil || status != http.StatusOK {
 		return fmt.Errorf("DELETE /webhooks/%s answers %d: %s %w", id, status, answer, err)
 	}
 	return nil

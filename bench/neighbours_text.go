@@ -3,10 +3,6 @@ package bench
 import (
 	"fmt"
 	"strings"
-
-	"github.com/jedib0t/go-pretty/v6/table"
-
-	"pixd/cmd/terminal"
 )
 
 // neighbourColumns are the columns of the table of the scenario neighbours.
@@ -47,23 +43,13 @@ func sum(all []Count) (n int) {
 
 // writeNeighbours writes the table, and what of it is beyond the bound.
 func (r *Report) writeNeighbours(b *strings.Builder) {
-	t := terminal.NewTable()
-	head := table.Row{}
-	for _, c := range neighbourColumns {
-		head = append(head, c)
-	}
-	t.AppendHeader(head)
-	terminal.RightAligned(t, neighbourColumns[1:]...)
+	var rows [][]string
 	for i := range r.Neighbours {
 		if n := &r.Neighbours[i]; n.LeftOut == "" {
-			row := table.Row{}
-			for _, c := range n.cells() {
-				row = append(row, c)
-			}
-			t.AppendRow(row)
+			rows = append(rows, n.cells())
 		}
 	}
-	b.WriteString(t.Render() + "\n")
+	b.WriteString(renderTable(neighbourColumns, rows) + "\n")
 	for _, line := range r.neighbourLines() {
 		b.WriteString(line + "\n")
 	}

@@ -14,6 +14,8 @@ type pagePlot struct {
 	Picture template.HTML // empty: Missing says why
 	Missing string
 	Note    string
+
+	plot plot // what Picture shows
 }
 
 // A pageKey names a line of a plot.
@@ -25,30 +27,34 @@ const shortestDrawn = 0.2
 
 // plots draws everything there is to draw of a run.
 func (r *Run) plots() (all []pagePlot, err error) {
-	for _, one := range []func() (pagePlot, plot){r.distributionPlot, r.throughputPlot, r.latencyPlot, r.processorPlot, r.memoryPlot} {
-		p, drawn := one()
-		if p.Missing == "" {
-			if p.Picture, err = drawn.svg(); err != nil {
-				return nil, err
-			}
-			for i, l := range drawn.lines {
-				if i < len(p.Keys) {
-					p.Keys[i].Class = l.classes() // the keys are in the order of the lines
-				}
+	all = []pagePlot{r.distributionPlot(), r.throughputPlot(), r.latencyPlot(), r.processorPlot(), r.memoryPlot()}
+	for i := range all {
+		p := &all[i]
+		if i > 0 && !r.drawn() {
+			p.Missing = "The run was too short for figures over time."
+		}
+		if p.Missing != "" {
+			continue
+		}
+		if p.Picture, err = p.plot.svg(); err != nil {
+			return nil, err
+		}
+		for _, l := range p.plot.lines {
+			if l.name != "" {
+				p.Keys = append(p.Keys, pageKey{l.classes(), l.name})
 			}
 		}
-		all = append(all, p)
 	}
 	return all, nil
 }
 
 const noLatencies = "No request was carried out, and so there are no latencies."
 
-func (r *Run) distributionPlot() (pagePlot, plot) {
+func (r *Run) distributionPlot() pagePlot {
 	p := pagePlot{Name: "distribution", Title: "Latency by share of the requests"}
 	if r.Done == 0 || len(r.Distribution) == 0 {
 		p.Missing = noLatencies
-		return p, plot{}
+		return p
 	}
 	l := plotLine{class: "p50"}
 	for _, q := range r.Distribution {
@@ -57,17 +63,18 @@ func (r *Run) distributionPlot() (pagePlot, plot) {
 	}
 	low, high := bounds([]plotLine{l})
 	last := l.xs[len(l.xs)-1]
-	return p, plot{
+	p.plot = plot{
 		about: "latency of the requests that were carried out, against the share of them that took no longer",
 		x:     func(s plotSize) plotAxis { return quantileAxis(last, s.xLabels) },
 		y:     func(plotSize) plotAxis { return latencyAxis(low, high) },
 		lines: []plotLine{l},
 	}
+	return p
 }
 
 // overTime is a line with a point in the middle of each second of a run; NaN is no point.
-func (r *Run) overTime(class string, of func(Second) float64) plotLine {
-	l := plotLine{class: class}
+func (r *Run) overTime(class, name string, of func(Second) float64) plotLine {
+	l := plotLine{class: class, name: name}
 	for _, s := range r.Series {
 		if s.Seconds < shortestDrawn {
 			continue
@@ -82,42 +89,43 @@ func (r *Run) overTime(class string, of func(Second) float64) plotLine {
 func (r *Run) timePlot(about, unit string, lines ...plotLine) plot {
 	_, high := bounds(lines)
 	return plot{
-		about: about, lines: lines, x: r.timeAxis(),
+		about: about, lines: lines, x: r.timeAxis,
 		y: func(s plotSize) plotAxis { return linearAxis(unit, high, s.ySteps) },
 	}
 }
 
-func (r *Run) timeAxis() func(plotSize) plotAxis {
-	end := r.Series[len(r.Series)-1].At
-	return func(s plotSize) plotAxis { return timeAxis(end, s.xSteps) }
+func (r *Run) timeAxis(s plotSize) plotAxis { return timeAxis(r.lastSecond().At, s.xSteps) }
+
+// lastSecond is the run's last second, or what was left of it; zero where the run has none.
+func (r *Run) lastSecond() (last Second) {
+	if n := len(r.Series); n > 0 {
+		last = r.Series[n-1]
+	}
+	return last
 }
 
-func (r *Run) throughputPlot() (pagePlot, plot) {
-	p := pagePlot{Name: "throughput", Title: "Requests over time", Keys: []pageKey{{"done", "carried out"}}}
-	if !r.drawn() {
-		return p.none(), plot{}
-	}
-	lines := []plotLine{r.overTime("done", func(s Second) float64 { return float64(s.Done) / s.Seconds })}
+func (r *Run) throughputPlot() pagePlot {
+	p := pagePlot{Name: "throughput", Title: "Requests over time"}
+	lines := []plotLine{r.overTime("done", "carried out", func(s Second) float64 { return float64(s.Done) / s.Seconds })}
 	if r.failed() > 0 {
-		lines = append(lines, r.overTime("errors-line", func(s Second) float64 { return float64(s.Errors) / s.Seconds }))
-		p.Keys = append(p.Keys, pageKey{"errors-line", "errors"})
+		lines = append(lines, r.overTime("errors-line", "errors", func(s Second) float64 { return float64(s.Errors) / s.Seconds }))
 	} else {
 		p.Note = "There were no errors. "
 	}
 	if r.Rate > 0 {
 		lines = append(lines, plotLine{
-			class: "due", xs: []float64{0, r.Series[len(r.Series)-1].At}, ys: []float64{float64(r.Rate), float64(r.Rate)},
+			class: "due", name: "due", xs: []float64{0, r.lastSecond().At}, ys: []float64{float64(r.Rate), float64(r.Rate)},
 		})
-		p.Keys = append(p.Keys, pageKey{"due", "due"})
 	}
 	p.Note += r.shortNote()
-	return p, r.timePlot("requests for each second of the run", "requests/s", lines...)
+	p.plot = r.timePlot("requests for each second of the run", "requests/s", lines...)
+	return p
 }
 
 // shortNote says that the end of a run is not drawn, where that is so.
 func (r *Run) shortNote() string {
-	if n := len(r.Series); n > 0 && r.Series[n-1].Seconds < shortestDrawn {
-		return "The last " + showSeconds(r.Series[n-1].Seconds) + " are too short to be drawn."
+	if last := r.lastSecond(); len(r.Series) > 0 && last.Seconds < shortestDrawn {
+		return "The last " + showSeconds(last.Seconds) + " are too short to be drawn."
 	}
 	return ""
 }
@@ -127,69 +135,53 @@ func (r *Run) drawn() bool {
 	return slices.ContainsFunc(r.Series, func(s Second) bool { return s.Seconds >= shortestDrawn })
 }
 
-func (r *Run) latencyPlot() (pagePlot, plot) {
+func (r *Run) latencyPlot() pagePlot {
 	p := pagePlot{
 		Name: "latency", Title: "Latency over time",
-		Keys: []pageKey{{"max", "slowest"}, {"p99", "p99"}, {"p50", "p50"}},
 		Note: "A line is interrupted where no request was carried out. " + r.shortNote(),
-	}
-	if !r.drawn() {
-		return p.none(), plot{}
 	}
 	if r.Done == 0 {
 		p.Missing = noLatencies
-		return p, plot{}
+		return p
 	}
 	lines := []plotLine{
-		r.overTime("max", func(s Second) float64 { return s.latency(s.Max) }),
-		r.overTime("p99", func(s Second) float64 { return s.latency(s.P99) }),
-		r.overTime("p50", func(s Second) float64 { return s.latency(s.P50) }),
+		r.overTime("max", "slowest", func(s Second) float64 { return s.latency(s.Max) }),
+		r.overTime("p99", "p99", func(s Second) float64 { return s.latency(s.P99) }),
+		r.overTime("p50", "p50", func(s Second) float64 { return s.latency(s.P50) }),
 	}
 	low, high := bounds(lines)
-	return p, plot{
-		about: "p50, p99 and largest latency for each second of the run", lines: lines, x: r.timeAxis(),
+	p.plot = plot{
+		about: "p50, p99 and largest latency for each second of the run", lines: lines, x: r.timeAxis,
 		y: func(plotSize) plotAxis { return latencyAxis(low, high) },
 	}
+	return p
 }
 
-func (r *Run) processorPlot() (pagePlot, plot) {
-	p := pagePlot{
-		Name: "processors", Title: "Processors in use over time",
-		Keys: []pageKey{{"engine", "engine"}, {"generator", "load generator"}},
-	}
-	if !r.drawn() {
-		return p.none(), plot{}
-	}
+func (r *Run) processorPlot() pagePlot {
+	p := pagePlot{Name: "processors", Title: "Processors in use over time"}
 	lines := []plotLine{
-		r.overTime("engine", func(s Second) float64 { return s.Engine }),
-		r.overTime("generator", func(s Second) float64 { return s.Generator }),
+		r.overTime("engine", "engine", func(s Second) float64 { return s.Engine }),
+		r.overTime("generator", "load generator", func(s Second) float64 { return s.Generator }),
 	}
 	if r.Engine.CPU == 0 {
-		lines, p.Keys, p.Note = lines[1:], p.Keys[1:], "The engine's use is not known."
+		lines, p.Note = lines[1:], "The engine's use is not known."
 	}
-	return p, r.timePlot("processors that the engine and the load generator used", "processors", lines...)
+	p.plot = r.timePlot("processors that the engine and the load generator used", "processors", lines...)
+	return p
 }
 
-func (r *Run) memoryPlot() (pagePlot, plot) {
-	p := pagePlot{Name: "memory", Title: "Engine's memory over time", Keys: []pageKey{{"engine", "resident size"}}}
-	if !r.drawn() {
-		return p.none(), plot{}
-	}
+func (r *Run) memoryPlot() pagePlot {
+	p := pagePlot{Name: "memory", Title: "Engine's memory over time"}
 	if r.Engine.MaxMemory == 0 {
 		p.Missing = "The engine's memory is not known."
-		return p, plot{}
+		return p
 	}
-	l := r.overTime("engine", func(s Second) float64 {
+	p.plot = r.timePlot("resident size of the engine", "MB", r.overTime("engine", "resident size", func(s Second) float64 {
 		if s.Memory == 0 {
 			return math.NaN() // the size could not be read
 		}
 		return float64(s.Memory) / 1e6
-	})
-	return p, r.timePlot("resident size of the engine", "MB", l)
-}
-
-func (p pagePlot) none() pagePlot {
-	p.Missing = "The run was too short for figures over time."
+	}))
 	return p
 }
 

@@ -15,6 +15,7 @@ import (
 // A plotLine is one line of a plot. Where a point is missing (NaN) the line is interrupted.
 type plotLine struct {
 	class  string // its name in the page's style sheet, which has its colour and its dashes
+	name   string // beside the plot's title; empty: it has none
 	xs, ys []float64
 }
 

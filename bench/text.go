@@ -27,26 +27,49 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
+// runTextColumns are the columns of the table of all runs, as text.
+var runTextColumns = []string{
+	"scenario", "rate", "requests/s", "errors", "p50", "p90", "p99", "p99.9", "max",
+	"engine CPU", "per request", "memory", "generator CPU", "sync p99", "stolen",
+}
+
 // writeRuns writes the table of the runs, and below it what failed.
 func (r *Report) writeRuns(b *strings.Builder) {
-	t := terminal.NewTable()
-	t.AppendHeader(table.Row{"scenario", "rate", "requests/s", "errors", "p50", "p90", "p99", "p99.9", "max", "engine CPU", "per request", "memory", "generator CPU", "sync p99", "stolen"})
-	terminal.RightAligned(t, "rate", "requests/s", "errors", "p50", "p90", "p99", "p99.9", "max", "engine CPU", "per request", "memory", "generator CPU", "sync p99", "stolen")
+	var rows [][]string
 	for i := range r.Runs {
-		t.AppendRow(r.Runs[i].row())
+		rows = append(rows, r.Runs[i].row())
 	}
-	b.WriteString(t.Render() + "\n")
+	b.WriteString(renderTable(runTextColumns, rows) + "\n")
 	for i := range r.Runs {
 		r.Runs[i].remarks(b)
 	}
 }
 
-func (r *Run) row() table.Row {
+// renderTable renders rows whose first cell is a name and whose others are figures.
+func renderTable(columns []string, rows [][]string) string {
+	t := terminal.NewTable()
+	t.AppendHeader(tableRow(columns))
+	terminal.RightAligned(t, columns[1:]...)
+	for _, r := range rows {
+		t.AppendRow(tableRow(r))
+	}
+	return t.Render()
+}
+
+func tableRow(cells []string) (row table.Row) {
+	for _, c := range cells {
+		row = append(row, c)
+	}
+	return row
+}
+
+// row has a run's figures in the order of runTextColumns.
+func (r *Run) row() []string {
 	rate := "max"
 	if r.Rate > 0 {
 		rate = showCount(r.Rate)
 	}
-	return table.Row{
+	return []string{
 		legible(r.Scenario), rate, showDigits(r.PerSecond), showCount(r.Sent - r.Done),
 		showMicros(float64(r.Latency.P50)), showMicros(float64(r.Latency.P90)), showMicros(float64(r.Latency.P99)), showMicros(float64(r.Latency.P999)), showMicros(float64(r.Latency.Max)),
 		fmt.Sprintf("%.2f", r.Engine.Cores), showMicros(r.Engine.PerDone), showSize(r.Engine.MaxMemory), fmt.Sprintf("%.2f", r.Generator.Cores),

@@ -3,8 +3,6 @@ package bench
 import (
 	"bytes"
 	"context"
-	"runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -35,27 +33,13 @@ func (w *work) prepare(ctx context.Context, n int) {
 	}
 	n = min(n, mostPrepared)
 	w.signatures = make([]byte, n*signatureLen)
-	var wait sync.WaitGroup
-	var next atomic.Int64
-	for range runtime.GOMAXPROCS(0) {
-		wait.Go(func() {
-			var body []byte
-			for ctx.Err() == nil {
-				i := int(next.Add(1) - 1)
-				if i >= n {
-					return
-				}
-				if k, account := w.scenario.of(i, len(w.merchants)); k.writes() {
-					body = w.appendBody(body[:0], k, i)
-					copy(w.signatures[i*signatureLen:], w.merchants[account].sign(body))
-				}
-				if i%1000 == 0 {
-					w.show(Progress{Stage: "preparing", What: "signatures", Done: i, Of: n})
-				}
-			}
-		})
-	}
-	wait.Wait()
+	_ = w.each(ctx, "preparing", "signatures", n, func(_ context.Context, i int) error { // where the context ends, fewer are signed
+		if k, account := w.scenario.of(i, len(w.merchants)); k.writes() {
+			var room [256]byte
+			copy(w.signatures[i*signatureLen:], w.merchants[account].sign(w.appendBody(room[:0], k, i)))
+		}
+		return nil
+	})
 }
 
 // sign returns the signature of a body, which is in canonical form.
@@ -72,25 +56,15 @@ func (w *work) Request(b []byte, i int) []byte {
 	k, account := w.scenario.of(i, len(w.merchants))
 	m := &w.merchants[account]
 	if !k.writes() {
-		b = append(b, "GET /api/external"...)
-		b = append(b, paths[k]...)
-		return append(b, m.get...)
+		return m.appendGet(b, paths[k])
 	}
-	b = append(b, "POST /api/external"...)
-	b = append(b, paths[k]...)
-	b = append(b, m.post...)
 	var room [256]byte
 	body := w.appendBody(room[:0], k, i)
 	if at := i * signatureLen; at < len(w.signatures) {
-		b = append(b, w.signatures[at:at+signatureLen]...)
-	} else {
-		w.late.Add(1)
-		b = append(b, m.sign(body)...)
+		return appendPost(b, m, paths[k], w.signatures[at:at+signatureLen], body)
 	}
-	b = append(b, "\r\nContent-Length: "...)
-	b = strconv.AppendInt(b, int64(len(body)), 10)
-	b = append(b, "\r\n\r\n"...)
-	return append(b, body...)
+	w.late.Add(1)
+	return appendPost(b, m, paths[k], m.sign(body), body)
 }
 
 // Answer implements Source.

@@ -38,7 +38,6 @@ var knows = []struct {
 	{"actors/scheme", []string{"actors/ledger", "actors/pix"}},
 	{"actors/scheme/brcode", nil},
 	{"actors/scheme/sim", []string{"actors/cbormap", "actors/keyed", "actors/ledger", "actors/pix", "actors/scheme", "wal"}},
-	{"actors/scheme/schemetest", []string{"actors/ledger", "actors/pix", "actors/scheme"}},
 	{"actors/scheme/provider", []string{"actors/ledger", "actors/pix", "actors/redact", "actors/scheme", "actors/strictjson"}},
 	{"actors/transfer", []string{"actors/due", "actors/fair", "actors/ledger", "actors/pix", "actors/scheme"}},
 	{"actors/webhook", []string{"actors/alarms", "actors/fair", "actors/layout", "actors/ledger", "actors/pix", "actors/redact", "wal"}},
@@ -89,7 +88,7 @@ var outside = []struct {
 	{"github.com/spf13", []string{"cmd/**"}},
 	{"code.dny.dev/ssrf", []string{"actors/webhook"}},
 	{"github.com/standard-webhooks/standard-webhooks", []string{"actors/webhook", "cmd/pixd"}},
-	{"testing", []string{"wal/waltest", "actors/scheme/schemetest"}},
+	{"testing", nil},
 }
 
 // pure lists the packages without clock (time is allowed for its formats; calls that read a clock are
@@ -106,11 +105,8 @@ var pureImports = []string{
 // readsClock lists the calls by which files outside cmd and bench may read a clock or wait.
 // All other files get clock and entropy from cmd.
 var readsClock = []struct{ file, what string }{
-	{"httpapi/server.go", "time.Now"},                     // a socket's deadline is a time of the wall clock; nothing is decided by it
-	{"httpapi/connections.go", "time.Sleep"},              // without file descriptors; some may be free a moment later
-	{"wal/waltest/bench.go", "time.Now"},                  // the deadline of a test
-	{"wal/waltest/bench.go", "time.Sleep"},                // the time between two checks of a test
-	{"actors/scheme/schemetest/stories.go", "time.Sleep"}, // waits for a notice that must not come
+	{"httpapi/server.go", "time.Now"},        // a socket's deadline is a time of the wall clock; nothing is decided by it
+	{"httpapi/connections.go", "time.Sleep"}, // without file descriptors; some may be free a moment later
 }
 
 // source is one Go file that is not a test.

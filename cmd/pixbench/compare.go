@@ -13,9 +13,7 @@ func compareCommand() *cobra.Command {
 		Use:   "compare A.json B.json",
 		Short: "Compare two reports",
 		Long: "Prints, for each load that both reports of `pixbench run --json` have, the ratio of B to A of what was\n" +
-			"measured, and its spread: of all pairs of one second of B and one second of A, the ratios of eight in ten\n" +
-			"are within it. A difference is within noise where the spread includes 1. Exit status 1 if there is nothing\n" +
-			"to compare.",
+			"measured. Exit status 1 if there is nothing to compare.",
 		Example: "  pixbench run --scenario cash-out --json before.json\n  pixbench run --scenario cash-out --json after.json\n  pixbench compare before.json after.json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {

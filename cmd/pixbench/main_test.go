@@ -81,7 +81,7 @@ func TestRunAndCompare(t *testing.T) {
 		t.Errorf("left %v", left)
 	}
 	code, out, errs := run(t, "compare", file("a.json"), file("b.json"))
-	if code != 0 || errs != "" || !strings.Contains(out, "too short to tell") || !strings.Contains(out, "requests/s") {
+	if code != 0 || errs != "" || !strings.Contains(out, "B : A") || !strings.Contains(out, "requests/s") {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 	if code, out, _ := run(t, "compare", file("a.json"), file("page.html")); code != 1 || out != "" {

@@ -1,3 +1,5 @@
+// Package waltest has a journal in memory for simulations and tests, InMemory. Its own tests run the
+// contract of the journal against wal.Store and InMemory.
 package waltest
 
 import (

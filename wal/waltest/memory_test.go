@@ -26,11 +26,11 @@ func TestInMemoryAfterFailure(t *testing.T) {
 // TestInMemoryCheckpoint checks that a copy has what is durable and nothing else, that it goes on
 // from there, and that neither journal changes the other.
 func TestInMemoryCheckpoint(t *testing.T) {
-	p, tails := NewInMemory(), map[wal.Stream]Tail{}
+	p, tails := NewInMemory(), map[wal.Stream]newestRecord{}
 	write := func(j *InMemory, stream wal.Stream, body string) {
 		tail := tails[stream]
 		e := &wal.Entry{Stream: stream, Expect: tail.Seq, Ops: []wal.Op{{Kind: wal.OpSet, Key: []byte("k"), Value: []byte(body)}}}
-		e.Records = Seal(stream, &tail, body)
+		e.Records = sealBodies(stream, &tail, body)
 		tails[stream] = tail
 		j.Append(e)
 	}

@@ -11,10 +11,10 @@ import (
 	"pixd/actors/scheme"
 )
 
-func limits(t *testing.T, b Body) {
+func limits(t *testing.T, b body) {
 	in := newInbox(0)
 	b.start(t, in)
-	look := func(b Body, p scheme.Payment) error {
+	look := func(b body, p scheme.Payment) error {
 		_, err := b.Scheme.Lookup(t.Context(), scheme.Query{Account: 7, Tx: p.Tx, Key: p.Key, EndToEnd: p.EndToEnd})
 		return err
 	}
@@ -49,7 +49,7 @@ func limits(t *testing.T, b Body) {
 	}
 }
 
-func staysSilent(t *testing.T, b Body) {
+func staysSilent(t *testing.T, b body) {
 	in := newInbox(0)
 	b.start(t, in)
 	p, after := payment(b, "silent+1@pix.test"), payment(b, "ana@example.com")
@@ -66,7 +66,7 @@ func staysSilent(t *testing.T, b Body) {
 	}
 }
 
-func comesBack(t *testing.T, b Body) {
+func comesBack(t *testing.T, b body) {
 	never := newInbox(1 << 20)
 	b.start(t, never)
 	p := payment(b, "returned@pix.test")
@@ -96,7 +96,7 @@ func (i *inbox) index(m matter) int {
 	return slices.IndexFunc(i.got, func(n scheme.Notice) bool { return about(n) == m })
 }
 
-func (b Body) book(t *testing.T) scheme.Book {
+func (b body) book(t *testing.T) scheme.Book {
 	t.Helper()
 	k, err := b.Scheme.Book(t.Context())
 	if err != nil {
@@ -105,7 +105,7 @@ func (b Body) book(t *testing.T) scheme.Book {
 	return k
 }
 
-func (b Body) expectBook(t *testing.T, participants []scheme.ParticipantBook, accounts []scheme.AccountBook) {
+func (b body) expectBook(t *testing.T, participants []scheme.ParticipantBook, accounts []scheme.AccountBook) {
 	t.Helper()
 	k := b.book(t)
 	if !slices.Equal(k.Participants, participants) || !slices.Equal(k.Accounts, accounts) {
@@ -123,7 +123,7 @@ const ours, theirs = "99999004", "99999005"
 // payers is the ISPB of the institution from which customers pay.
 const payers = "99999003"
 
-func keepsBook(t *testing.T, b Body) {
+func keepsBook(t *testing.T, b body) {
 	in := newInbox(0)
 	b.start(t, in)
 	b.expectBook(t, nil, nil)
@@ -162,7 +162,7 @@ func keepsBook(t *testing.T, b Body) {
 
 // bookOfOneInstant reads the book while payments settle: what the accounts sent is what their
 // institution sent, in each reading.
-func bookOfOneInstant(t *testing.T, b Body) {
+func bookOfOneInstant(t *testing.T, b body) {
 	b.start(t, newInbox(0))
 	const accounts, rounds = 7, 12
 	pay := func() {
@@ -192,7 +192,7 @@ func bookOfOneInstant(t *testing.T, b Body) {
 	paying.Wait()
 }
 
-func namesOldest(t *testing.T, b Body) {
+func namesOldest(t *testing.T, b body) {
 	if k := b.book(t); k.OldestOpen != 0 {
 		t.Errorf("open since %v in an empty book", k.OldestOpen)
 	}

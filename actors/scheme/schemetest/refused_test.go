@@ -12,7 +12,7 @@ import (
 
 // sendsBack refuses a customer's payment. Its notice must not come again, also after a
 // restart, and the book must not count it as received. A payment that is taken counts.
-func sendsBack(t *testing.T, b Body) {
+func sendsBack(t *testing.T, b body) {
 	k := pix.Key{Type: pix.KeyEVP, Value: "00000000-0000-4000-8000-000000000009"}
 	if err := b.Scheme.RegisterKey(t.Context(), k, 7); err != nil {
 		t.Fatal(err)

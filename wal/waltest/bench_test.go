@@ -12,10 +12,10 @@ import (
 // bench is one journal under test, and the calls of Release that the journal has made.
 type bench struct {
 	testing.TB
-	Journal
+	journal
 	mu       sync.Mutex
 	released []release
-	tails    map[wal.Stream]Tail
+	tails    map[wal.Stream]newestRecord
 }
 
 // release is one call of an Out's Release.
@@ -25,11 +25,11 @@ type release struct {
 	durable wal.Ticket // what the journal's Durable returned at the time of the call
 }
 
-// Tail is the sequence and checksum of a stream's newest record.
-type Tail struct{ Seq, Sum uint64 }
+// newestRecord is the sequence and checksum of a stream's newest record.
+type newestRecord struct{ Seq, Sum uint64 }
 
-func newBench(t testing.TB, j Journal) *bench {
-	return &bench{TB: t, Journal: j, tails: make(map[wal.Stream]Tail)}
+func newBench(t testing.TB, j journal) *bench {
+	return &bench{TB: t, journal: j, tails: make(map[wal.Stream]newestRecord)}
 }
 
 type out struct {
@@ -45,15 +45,15 @@ func (o out) Release(err error) {
 
 func (b *bench) out(name string) []wal.Out { return []wal.Out{out{b, name}} }
 
-// Seal makes a record of each body. The records continue the stream after tail, and tail
+// sealBodies makes a record of each body. The records continue the stream after tail, and tail
 // becomes the last of them.
-func Seal(stream wal.Stream, tail *Tail, bodies ...string) []wal.Sealed {
+func sealBodies(stream wal.Stream, tail *newestRecord, bodies ...string) []wal.Sealed {
 	var sealed []wal.Sealed
 	for _, body := range bodies {
 		s := wal.Seal(tail.Sum, wal.Record{
 			Stream: stream, Seq: tail.Seq + 1, Kind: 1, Time: int64(1000 + tail.Seq), Body: []byte(body),
 		})
-		*tail = Tail{s.Seq, s.Sum}
+		*tail = newestRecord{s.Seq, s.Sum}
 		sealed = append(sealed, s)
 	}
 	return sealed
@@ -63,7 +63,7 @@ func Seal(stream wal.Stream, tail *Tail, bodies ...string) []wal.Sealed {
 func (b *bench) entry(stream wal.Stream, name string, bodies ...string) *wal.Entry {
 	tail := b.tails[stream]
 	e := &wal.Entry{Stream: stream, Expect: tail.Seq, Out: b.out(name)}
-	e.Records = Seal(stream, &tail, bodies...)
+	e.Records = sealBodies(stream, &tail, bodies...)
 	b.tails[stream] = tail
 	return e
 }
@@ -73,8 +73,8 @@ func set(k, v string) wal.Op { return wal.Op{Kind: wal.OpSet, Key: []byte(k), Va
 // wait waits until Release was called n times, and returns the calls.
 func (b *bench) wait(n int) []release {
 	b.Helper()
-	if s, ok := b.Journal.(Settler); ok {
-		s.Settle()
+	if s, ok := b.journal.(inMemory); ok {
+		s.Settle() // which makes entries durable only on request
 	}
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(100 * time.Microsecond) {
 		b.mu.Lock()
@@ -90,7 +90,7 @@ func (b *bench) wait(n int) []release {
 }
 
 // rows returns the rows with keys in [lo, hi), as "k=v".
-func (b *bench) rows(r Reader, lo, hi string) (got []string) {
+func (b *bench) rows(r reader, lo, hi string) (got []string) {
 	b.Helper()
 	err := r.Scan([]byte(lo), []byte(hi), func(k, v []byte) (bool, error) {
 		got = append(got, fmt.Sprintf("%s=%s", k, v))

@@ -11,14 +11,14 @@ import (
 	"pixd/actors/scheme"
 )
 
-func (b Body) start(t *testing.T, i *inbox) {
+func (b body) start(t *testing.T, i *inbox) {
 	t.Helper()
 	if err := b.Start(i.take); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (b Body) submit(t *testing.T, p scheme.Payment) scheme.State {
+func (b body) submit(t *testing.T, p scheme.Payment) scheme.State {
 	t.Helper()
 	s, err := b.Scheme.Submit(t.Context(), p)
 	if err != nil {
@@ -27,7 +27,7 @@ func (b Body) submit(t *testing.T, p scheme.Payment) scheme.State {
 	return s
 }
 
-func (b Body) ask(t *testing.T, p scheme.Payment) scheme.State {
+func (b body) ask(t *testing.T, p scheme.Payment) scheme.State {
 	t.Helper()
 	s, err := b.Scheme.Ask(t.Context(), p.Tx, p.EndToEnd)
 	if err != nil {
@@ -36,7 +36,7 @@ func (b Body) ask(t *testing.T, p scheme.Payment) scheme.State {
 	return s
 }
 
-func (b Body) refused(t *testing.T, err error, want ledger.RefusalCode) {
+func (b body) refused(t *testing.T, err error, want ledger.RefusalCode) {
 	t.Helper()
 	var r *scheme.Refused
 	if !errors.As(err, &r) || r.Code != want {
@@ -59,7 +59,7 @@ func expect(t *testing.T, what string, got, want scheme.State) {
 	}
 }
 
-func registersTwice(t *testing.T, b Body) {
+func registersTwice(t *testing.T, b body) {
 	k := pix.Key{Type: pix.KeyEVP, Value: "00000000-0000-4000-8000-000000000001"}
 	for range 3 {
 		if err := b.Scheme.RegisterKey(t.Context(), k, 7); err != nil {
@@ -70,7 +70,7 @@ func registersTwice(t *testing.T, b Body) {
 
 // givesBack deregisters a key. Only its owner's deregistration counts, also after a restart,
 // and the key is free for another account then.
-func givesBack(t *testing.T, b Body) {
+func givesBack(t *testing.T, b body) {
 	k := pix.Key{Type: pix.KeyEmail, Value: "a+b/c@example.com"}
 	tell := func(err error) {
 		t.Helper()
@@ -78,7 +78,7 @@ func givesBack(t *testing.T, b Body) {
 			t.Fatal(err)
 		}
 	}
-	payable := func(b Body, want bool, when string) {
+	payable := func(b body, want bool, when string) {
 		t.Helper()
 		if got := b.Payable(t, k); got != want {
 			t.Errorf("%s: a customer can pay to the key: %v", when, got)
@@ -106,7 +106,7 @@ func givesBack(t *testing.T, b Body) {
 	}
 }
 
-func looksUp(t *testing.T, b Body) {
+func looksUp(t *testing.T, b body) {
 	look := func(key string) (pix.Party, error) {
 		p := payment(b, key)
 		o, err := b.Scheme.Lookup(t.Context(), scheme.Query{Account: 7, Tx: p.Tx, Key: p.Key, EndToEnd: p.EndToEnd})
@@ -130,7 +130,7 @@ func looksUp(t *testing.T, b Body) {
 	}
 }
 
-func settles(t *testing.T, b Body) {
+func settles(t *testing.T, b body) {
 	in := newInbox(0)
 	b.start(t, in)
 	p := payment(b, "ana@example.com")
@@ -143,13 +143,13 @@ func settles(t *testing.T, b Body) {
 	expect(t, "the same again", b.submit(t, p), settled)
 }
 
-func settlesNow(t *testing.T, b Body) {
+func settlesNow(t *testing.T, b body) {
 	p := payment(b, "settle-now@pix.test")
 	expect(t, "submit", b.submit(t, p), settled)
 	expect(t, "ask", b.ask(t, p), settled)
 }
 
-func rejects(t *testing.T, b Body) {
+func rejects(t *testing.T, b body) {
 	in := newInbox(0)
 	b.start(t, in)
 	p := payment(b, "reject-ac03@pix.test")
@@ -160,7 +160,7 @@ func rejects(t *testing.T, b Body) {
 	expect(t, "ask", b.ask(t, p), rejected("AC03"))
 }
 
-func refuses(t *testing.T, b Body) {
+func refuses(t *testing.T, b body) {
 	for key, want := range map[string]ledger.RefusalCode{
 		"provider-rejected@pix.test": ledger.RefuseProvider, "provider-unknown@pix.test": ledger.RefuseProviderOther,
 		"provider-schema-error@pix.test": ledger.RefuseProviderSchema,
@@ -174,7 +174,7 @@ func refuses(t *testing.T, b Body) {
 	}
 }
 
-func submitsAgain(t *testing.T, b Body) {
+func submitsAgain(t *testing.T, b body) {
 	in := newInbox(0)
 	b.start(t, in)
 	p := payment(b, "ana@example.com")
@@ -184,7 +184,7 @@ func submitsAgain(t *testing.T, b Body) {
 	expect(t, "afterwards", b.submit(t, p), settled)
 }
 
-func submitsAtOnce(t *testing.T, b Body) {
+func submitsAtOnce(t *testing.T, b body) {
 	in := newInbox(0)
 	b.start(t, in)
 	p := payment(b, "ana@example.com")
@@ -203,7 +203,7 @@ func submitsAtOnce(t *testing.T, b Body) {
 	}
 }
 
-func duplicates(t *testing.T, b Body) {
+func duplicates(t *testing.T, b body) {
 	in := newInbox(0)
 	b.start(t, in)
 	first, second := payment(b, "ana@example.com"), payment(b, "ana@example.com")
@@ -222,11 +222,11 @@ func duplicates(t *testing.T, b Body) {
 	expect(t, "the second", b.ask(t, second), rejected("DUPL"))
 }
 
-func asksUnknown(t *testing.T, b Body) {
+func asksUnknown(t *testing.T, b body) {
 	expect(t, "never sent", b.ask(t, payment(b, "ana@example.com")), unknown)
 }
 
-func notifiesAgain(t *testing.T, b Body) {
+func notifiesAgain(t *testing.T, b body) {
 	in := newInbox(2)
 	b.start(t, in)
 	p := payment(b, "ana@example.com")
@@ -238,7 +238,7 @@ func notifiesAgain(t *testing.T, b Body) {
 	}
 }
 
-func survives(t *testing.T, b Body) {
+func survives(t *testing.T, b body) {
 	never := newInbox(1 << 20)
 	b.start(t, never)
 	kept, now, lost := payment(b, "ana@example.com"), payment(b, "settle-now@pix.test"), payment(b, "reject-ac03@pix.test")

@@ -65,7 +65,7 @@ func refusesOtherChain(b *bench) {
 func goesOnAfterRefusal(b *bench) {
 	bad := b.entry(1, "bad", "no")
 	bad.Expect = 9
-	b.tails[1] = Tail{}
+	b.tails[1] = newestRecord{}
 	b.Append(bad)
 	b.Append(b.entry(1, "good", "yes"))
 	got := b.wait(2)
@@ -226,7 +226,7 @@ func readsBack(b *bench) {
 	b.equal(b.bodies(5), want)
 	seq, sum, err := b.Last(5)
 	b.no(err)
-	b.equal(Tail{seq, sum}, b.tails[5])
+	b.equal(newestRecord{seq, sum}, b.tails[5])
 	b.equal(b.bodies(6), []string(nil))
 }
 

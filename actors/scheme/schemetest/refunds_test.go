@@ -22,7 +22,7 @@ const day = pix.Millis(24 * time.Hour / time.Millisecond)
 
 // receive has a customer pay 100 base units to an account, at a time by the scheme's clock,
 // and returns the payment's end-to-end id.
-func (b Body) receive(t *testing.T, a pix.AccountID, at pix.Millis) string {
+func (b body) receive(t *testing.T, a pix.AccountID, at pix.Millis) string {
 	t.Helper()
 	if err := b.Scheme.RegisterKey(t.Context(), keys[a], a); err != nil {
 		t.Fatal(err)
@@ -31,14 +31,14 @@ func (b Body) receive(t *testing.T, a pix.AccountID, at pix.Millis) string {
 }
 
 // refund returns a new refund by account 7 of a payment.
-func refund(b Body, original, code string) scheme.Refund {
+func refund(b body, original, code string) scheme.Refund {
 	p := payment(b, "")
 	return scheme.Refund{
 		Tx: p.Tx, Account: 7, EndToEnd: "D" + p.EndToEnd[1:], Original: original, Amount: 40, Reason: code, Description: "troco",
 	}
 }
 
-func (b Body) giveBack(t *testing.T, r scheme.Refund) scheme.State {
+func (b body) giveBack(t *testing.T, r scheme.Refund) scheme.State {
 	t.Helper()
 	s, err := b.Scheme.Return(t.Context(), r)
 	if err != nil {
@@ -47,7 +47,7 @@ func (b Body) giveBack(t *testing.T, r scheme.Refund) scheme.State {
 	return s
 }
 
-func (b Body) askRefund(t *testing.T, r scheme.Refund) scheme.State {
+func (b body) askRefund(t *testing.T, r scheme.Refund) scheme.State {
 	t.Helper()
 	s, err := b.Scheme.Ask(t.Context(), r.Tx, r.EndToEnd)
 	if err != nil {
@@ -72,7 +72,7 @@ func (i *inbox) ended(t *testing.T, r scheme.Refund, n int, want scheme.State) {
 	}
 }
 
-func refundSettles(t *testing.T, b Body) {
+func refundSettles(t *testing.T, b body) {
 	in := newInbox(0)
 	b.start(t, in)
 	r := refund(b, b.receive(t, 7, b.Now()), "MD06")
@@ -82,7 +82,7 @@ func refundSettles(t *testing.T, b Body) {
 	expect(t, "the same again", b.giveBack(t, r), settled)
 }
 
-func rejectsRefunds(t *testing.T, b Body) {
+func rejectsRefunds(t *testing.T, b body) {
 	in := newInbox(0)
 	b.start(t, in)
 	now := b.Now()
@@ -125,7 +125,7 @@ func rejectsRefunds(t *testing.T, b Body) {
 	}
 }
 
-func returnsAgain(t *testing.T, b Body) {
+func returnsAgain(t *testing.T, b body) {
 	in := newInbox(0)
 	b.start(t, in)
 	original := b.receive(t, 7, b.Now())
@@ -148,7 +148,7 @@ func returnsAgain(t *testing.T, b Body) {
 
 // expectReturned checks what account 7 and its institution have returned of what they
 // received, and what came back to the payers' institution.
-func (b Body) expectReturned(t *testing.T, amount pix.Amount) {
+func (b body) expectReturned(t *testing.T, amount pix.Amount) {
 	t.Helper()
 	k := b.book(t)
 	found := 0
@@ -181,7 +181,7 @@ func (b Body) expectReturned(t *testing.T, amount pix.Amount) {
 	}
 }
 
-func duplicatesOfRefunds(t *testing.T, b Body) {
+func duplicatesOfRefunds(t *testing.T, b body) {
 	in := newInbox(0)
 	b.start(t, in)
 	original := b.receive(t, 7, b.Now())
@@ -199,7 +199,7 @@ func duplicatesOfRefunds(t *testing.T, b Body) {
 	b.expectReturned(t, 40)
 }
 
-func returnsMoreThanCame(t *testing.T, b Body) {
+func returnsMoreThanCame(t *testing.T, b body) {
 	in := newInbox(0)
 	b.start(t, in)
 	original := b.receive(t, 7, b.Now())
@@ -211,7 +211,7 @@ func returnsMoreThanCame(t *testing.T, b Body) {
 	b.expectReturned(t, 120) // of 100 that came: the fault of whoever submits must show in the book
 }
 
-func listsReturns(t *testing.T, b Body) {
+func listsReturns(t *testing.T, b body) {
 	in := newInbox(0)
 	b.start(t, in)
 	original, other := b.receive(t, 7, b.Now()), b.receive(t, 7, b.Now())
@@ -236,7 +236,7 @@ func listsReturns(t *testing.T, b Body) {
 	b.expectReturns(t, 7, "E99999003202603011200nobodypaids")
 }
 
-func (b Body) returns(t *testing.T, a pix.AccountID, original string) []ledger.Returned {
+func (b body) returns(t *testing.T, a pix.AccountID, original string) []ledger.Returned {
 	t.Helper()
 	all, err := b.Scheme.Returns(t.Context(), a, original)
 	if err != nil {
@@ -245,14 +245,14 @@ func (b Body) returns(t *testing.T, a pix.AccountID, original string) []ledger.R
 	return all
 }
 
-func (b Body) expectReturns(t *testing.T, a pix.AccountID, original string, want ...ledger.Returned) {
+func (b body) expectReturns(t *testing.T, a pix.AccountID, original string, want ...ledger.Returned) {
 	t.Helper()
 	if got := b.returns(t, a, original); !slices.Equal(got, want) {
 		t.Errorf("returns of %s by %v: %+v, want %+v", original, a, got, want)
 	}
 }
 
-func refundsSurvive(t *testing.T, b Body) {
+func refundsSurvive(t *testing.T, b body) {
 	never := newInbox(1 << 20)
 	b.start(t, never)
 	original := b.receive(t, 7, b.Now())

@@ -1,7 +1,6 @@
-// Package schemetest tests that every connected implementation of scheme.Scheme keeps the
-// contract. The implementation's own test opens it and calls Contract:
-//
-//	schemetest.Contract(t, func(t *testing.T) schemetest.Body { … })
+// Package schemetest has the tests of the contract that every implementation of scheme.Scheme
+// keeps, and runs them against each implementation there is: the simulator, the simulator behind
+// the provider's protocol, and the program `pixd sim`. A new implementation needs one more body.
 package schemetest
 
 import (
@@ -15,9 +14,9 @@ import (
 	"pixd/actors/scheme"
 )
 
-// Body is one connected implementation of scheme.Scheme under test. As in the simulator, a
+// A body is one connected implementation of scheme.Scheme under test. As in the simulator, a
 // recipient's key chooses a payment's outcome; payments settle within a fraction of a second.
-type Body struct {
+type body struct {
 	Scheme scheme.Scheme
 	Now    func() pix.Millis // returns the time of the scheme's clock
 	Start  func(scheme.Feed) error
@@ -29,14 +28,14 @@ type Body struct {
 	Payable func(t *testing.T, key pix.Key) bool
 	// Again ends the implementation's process without warning and starts another one on the
 	// data that is durable.
-	Again func(t *testing.T) Body
+	Again func(t *testing.T) body
 }
 
-// Contract runs every story of the contract, each against a Body of its own from open.
-func Contract(t *testing.T, open func(t *testing.T) Body) {
+// testContract runs every story of the contract, each against a new body.
+func testContract(t *testing.T, create func(t *testing.T) body) {
 	for _, s := range []struct {
 		name string
-		tell func(t *testing.T, b Body)
+		tell func(t *testing.T, b body)
 	}{
 		{"keys are registered more than once", registersTwice},
 		{"a key is given back", givesBack},
@@ -68,7 +67,7 @@ func Contract(t *testing.T, open func(t *testing.T) Body) {
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			s.tell(t, open(t))
+			s.tell(t, create(t))
 		})
 	}
 }
@@ -79,7 +78,7 @@ var numbers struct {
 }
 
 // payment returns a new payment to the given key, which chooses the payment's outcome.
-func payment(b Body, key string) scheme.Payment {
+func payment(b body, key string) scheme.Payment {
 	numbers.Lock()
 	numbers.n++
 	n := numbers.n

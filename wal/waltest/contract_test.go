@@ -1,47 +1,71 @@
-// Package waltest has tests that every implementation of the journal must pass (Contract):
-// wal.Store and InMemory. InMemory, a journal in memory for simulations, is in this package
-// too.
 package waltest
 
 import (
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"pixd/wal"
 )
 
-// Reader reads rows in key order.
-type Reader interface {
+// reader reads rows in key order.
+type reader interface {
 	Get(key []byte) (value []byte, ok bool, err error)
 	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
 	ScanBack(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
 }
 
-// View is a Reader of the journal as it was at one moment.
-type View interface {
-	Reader
+// view is a reader of the journal as it was at one moment.
+type view interface {
+	reader
 	Ticket() wal.Ticket
 	Close() error
 }
 
-// Journal is the interface that Contract tests. Its View method returns this package's
-// View, so an implementation with its own view type needs an adapter of one line.
-type Journal interface {
-	Reader
+// journal is what the contract is about. Its View method returns this package's view, so
+// each implementation has an adapter of one line.
+type journal interface {
+	reader
 	Append(e *wal.Entry) wal.Ticket
 	Submitted() wal.Ticket
 	Durable() wal.Ticket
-	View() View
+	View() view
 	Read(stream wal.Stream, from, prev uint64, fn func(wal.Record) error) error
 	Last(stream wal.Stream) (seq, sum uint64, err error)
 }
 
-// Settler is a Journal that makes entries durable only on request. Where a test waits for a
-// release, it calls Settle first.
-type Settler interface{ Settle() }
+// stored adapts wal.Store to journal.
+type stored struct{ *wal.Store }
 
-// Contract runs the tests that every Journal must pass. Each call of open must return an
-// empty journal and arrange that it is closed at the end of the test.
-func Contract(t *testing.T, open func() Journal) {
+func (s stored) View() view { return s.Store.View() }
+
+func TestContract(t *testing.T) {
+	testContract(t, func(t *testing.T) journal {
+		s, err := wal.Open(wal.Options{Dir: "/journal", FS: vfs.NewMem()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return stored{s}
+	})
+}
+
+// inMemory adapts InMemory to journal.
+type inMemory struct{ *InMemory }
+
+func (p inMemory) View() view { return p.InMemory.View() }
+
+func TestContractInMemory(t *testing.T) {
+	testContract(t, func(*testing.T) journal { return inMemory{NewInMemory()} })
+}
+
+// testContract runs the tests that every implementation of the journal must pass, each on a
+// new journal.
+func testContract(t *testing.T, create func(*testing.T) journal) {
 	for _, c := range []struct {
 		name string
 		run  func(*bench)
@@ -68,6 +92,6 @@ func Contract(t *testing.T, open func() Journal) {
 		{"streams do not meet", streamsApart},
 		{"meta values are kept", metaKept},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.run(newBench(t, open())) })
+		t.Run(c.name, func(t *testing.T) { c.run(newBench(t, create(t))) })
 	}
 }
