@@ -135,8 +135,11 @@ func (s *session) subscribeTo(ctx context.Context, account int, url string) (id 
 // unsubscribe removes a subscription.
 func (s *session) unsubscribe(ctx context.Context, account int, id string) error {
 	status, answer, err := s.send(ctx, &s.merchants[account], http.MethodDelete, "/webhooks/"+id, "")
-	if err != nil || status != http.StatusOK {
-		return fmt.Errorf("DELETE /webhooks/%s answers %d: %s %w", id, status, answer, err)
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("status %d: %s", status, answer)
+	}
+	if err != nil {
+		return fmt.Errorf("DELETE /webhooks/%s: %w", id, err)
 	}
 	return nil
 }
