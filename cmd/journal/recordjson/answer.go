@@ -8,6 +8,7 @@ import (
 	"github.com/goccy/go-json"
 
 	"pixd/actors/ledger"
+	"pixd/cmd/terminal"
 	"pixd/httpapi"
 )
 
@@ -96,7 +97,7 @@ func maskSecrets(v any) {
 // appendRaw appends JSON whose strings have their quotes and escapes already.
 func appendRaw(b []byte, s string) []byte {
 	for _, r := range s {
-		b = appendCharacter(b, r)
+		b = terminal.AppendJSON(b, r)
 	}
 	return b
 }

@@ -3,11 +3,9 @@ package recordjson
 import (
 	"encoding/hex"
 	"strconv"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"pixd/actors/pix"
+	"pixd/cmd/terminal"
 )
 
 // line writes one JSON object, member by member. Names must not need an escape.
@@ -125,36 +123,15 @@ func (l *line) texts(name string, all []string) {
 	l.list(name, len(all), func(i int) { l.b = appendText(l.b, all[i]) })
 }
 
-// appendText appends a text as a JSON string.
+// appendText appends a text as a JSON string. A byte that is not UTF-8 becomes the replacement
+// character.
 func appendText(b []byte, s string) []byte {
 	b = append(b, '"')
 	for _, r := range s {
 		if r == '"' || r == '\\' {
 			b = append(b, '\\')
 		}
-		b = appendCharacter(b, r)
+		b = terminal.AppendJSON(b, r)
 	}
 	return append(b, '"')
-}
-
-// appendCharacter appends a character within a JSON string, escaped if a terminal might take
-// it for a command: if it is not a letter, mark, number, punctuation, symbol or space. A byte
-// that is not UTF-8 comes as the replacement character.
-func appendCharacter(b []byte, r rune) []byte {
-	switch {
-	case ' ' <= r && r <= '~':
-		return append(b, byte(r))
-	case unicode.IsGraphic(r):
-		return utf8.AppendRune(b, r)
-	case r > 0xffff:
-		high, low := utf16.EncodeRune(r)
-		return appendEscape(appendEscape(b, high), low)
-	}
-	return appendEscape(b, r)
-}
-
-// appendEscape appends the escape of a character or of half a surrogate pair.
-func appendEscape(b []byte, r rune) []byte {
-	const digits = "0123456789abcdef"
-	return append(b, '\\', 'u', digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15])
 }
