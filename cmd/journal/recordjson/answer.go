@@ -42,7 +42,7 @@ func masked(url string) string {
 // answer writes a stored answer. An object's members are shown in the order of their names. A body
 // that is no JSON object is masked whole: nobody knows what in it may be secret.
 func (l *line) answer(a *ledger.Stored) {
-	l.number("code", int64(a.Code))
+	l.add("code", int64(a.Code))
 	if len(a.Body) == 0 {
 		return
 	}
