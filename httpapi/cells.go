@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
 
@@ -43,15 +42,7 @@ func instantCell(at pix.Millis) string {
 	return at.String()
 }
 
-// brl returns an amount in BRL with two decimals, or with four if it has parts of a centavo.
-func brl(a pix.Amount) string {
-	const units = 100 * pix.UnitsPerCentavo // in 1.00 BRL
-	sign, n := "", uint64(a)
-	if a < 0 {
-		sign, n = "-", -n
-	}
-	return sign + strings.TrimSuffix(fmt.Sprintf("%d.%04d", n/units, n%units), "00")
-}
+func brl(a pix.Amount) string { return a.BRL("", ".") }
 
 // textCell returns a text for the cell of a spreadsheet. Whoever pays or is paid chooses such
 // texts, and a spreadsheet would compute a text that it takes for a formula. So a single quote

@@ -1,6 +1,11 @@
 package pix
 
-import "math"
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
 
 // Amount is money in base units: 1.00 BRL = 10 000. Merchants send centavos
 // (1.00 BRL = 100); FromCentavos converts them.
@@ -31,4 +36,19 @@ func FromCentavos(c int64) (Amount, bool) {
 		return 0, false
 	}
 	return Amount(c * UnitsPerCentavo), true
+}
+
+// BRL returns the amount in BRL with two decimals, or with four if it has parts of a centavo.
+// comma stands between every three digits of the whole reais, and point before the decimals.
+func (a Amount) BRL(comma, point string) string {
+	const units = 100 * UnitsPerCentavo // in 1.00 BRL
+	sign, n := "", uint64(a)
+	if a < 0 {
+		sign, n = "-", -n
+	}
+	whole := strconv.FormatUint(n/units, 10)
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + comma + whole[i:]
+	}
+	return sign + whole + point + strings.TrimSuffix(fmt.Sprintf("%04d", n%units), "00")
 }

@@ -2,18 +2,14 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
-
-	"github.com/goccy/go-json"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
-	"pixd/cmd/terminal"
 )
 
 func accountCommand() *cobra.Command {
@@ -36,12 +32,11 @@ func accountCreate(f *adminFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return f.account(c, http.MethodPost, "/admin/accounts", body)
+			return accountAnswer.print(c, f, http.MethodPost, "/admin/accounts", body)
 		},
 	}
 	s.add(c, true)
-	_ = c.MarkFlagRequired("name")
-	_ = c.MarkFlagRequired("document")
+	requireFlags(c, "name", "document")
 	return c
 }
 
@@ -53,7 +48,7 @@ func accountShow(f *adminFlags) *cobra.Command {
 			"and what special-return cases hold. Amounts are base units (1.00 BRL = 10000)." + adminHelp,
 		Example: "  pixd account show acc_7oi7njakvirg4",
 	}, "the account to show, as `pixd account list` has it", func(c *cobra.Command, id string) error {
-		return f.account(c, http.MethodGet, "/admin/accounts/"+id, nil)
+		return accountAnswer.print(c, f, http.MethodGet, "/admin/accounts/"+id, nil)
 	})
 }
 
@@ -73,46 +68,26 @@ func accountSet(f *adminFlags) *cobra.Command {
 		if len(body) == 0 {
 			return fmt.Errorf("nothing to change: give a setting, such as --active=false (pixd account set --help has them all)")
 		}
-		return f.account(c, http.MethodPatch, "/admin/accounts/"+id, body)
+		return accountAnswer.print(c, f, http.MethodPatch, "/admin/accounts/"+id, body)
 	})
 	s.add(c, false)
 	return c
 }
 
 func accountList(f *adminFlags) *cobra.Command {
-	var p listFlags
-	c := &cobra.Command{
+	return listing[account]{
+		words: "pixd account list", path: "/admin/accounts", show: accounts,
+	}.command(f, &cobra.Command{
 		Use:   "list",
 		Short: "List accounts, the oldest first",
 		Long: "Lists accounts, the oldest first. The balance is in base units (1.00 BRL = 10000) and in BRL. Of a\n" +
 			"quarantined account, whose journal is damaged, the list has what is known without it: the name and\n" +
 			"document that it was opened under, and no balance." + listHelp + adminHelp,
 		Example: "  pixd account list",
-		Args:    exactly(0, ""),
-		RunE: func(c *cobra.Command, _ []string) error {
-			return showList(c, f, &p, "/admin/accounts", "pixd account list", accounts)
-		},
-	}
-	p.add(c)
-	return c
+	})
 }
 
-// account sends a request about one account and shows the answer.
-func (f *adminFlags) account(c *cobra.Command, method, path string, body map[string]any) error {
-	got, err := f.ask(c, method, path, body)
-	if err != nil {
-		return err
-	}
-	if f.JSON {
-		return printJSON(c.OutOrStdout(), got)
-	}
-	var a account
-	if err := json.Unmarshal(got, &a); err != nil {
-		return fmt.Errorf("%s answers no account: %w", f.URL, err)
-	}
-	_, err = io.WriteString(c.OutOrStdout(), a.facts())
-	return err
-}
+var accountAnswer = answer[account]{"no account", (*account).facts}
 
 // account is an account in an answer of the operator API. A nil field is unknown, because the
 // account is quarantined.
@@ -149,14 +124,6 @@ func (a *account) state() string {
 	return "inactive"
 }
 
-// known shows an amount, or "-" if the amount is unknown.
-func known(a *pix.Amount, show func(pix.Amount) string) string {
-	if a == nil {
-		return "-"
-	}
-	return show(*a)
-}
-
 func units(a pix.Amount) string { return fmt.Sprint(int64(a)) }
 
 const longestName = 30 // largest number of characters of a name in a list
@@ -165,51 +132,47 @@ func accounts(all []account) string {
 	if len(all) == 0 {
 		return "no accounts\n"
 	}
-	t := terminal.NewTable()
-	t.AppendHeader(table.Row{"account", "name", "document", "state", "balance", "BRL", "available BRL", "pending BRL", "created"})
-	terminal.RightAligned(t, "balance", "BRL", "available BRL", "pending BRL")
-	for i := range all {
-		a := &all[i]
-		t.AppendRow(table.Row{
-			terminal.Plain(a.ID), cut(terminal.Plain(a.Name), longestName), terminal.Plain(a.Document), a.state(), known(a.Balance, units),
-			known(a.Balance, reais), known(a.Available, reais), known(a.Pending, reais), moment(a.CreatedAt),
-		})
-	}
-	return t.Render() + "\n"
+	columns := []string{"account", "name", "document", "state", ">balance", ">BRL", ">available BRL", ">pending BRL", "created"}
+	return rows(columns, all, func(a *account) table.Row {
+		return table.Row{
+			a.ID, cut(a.Name, longestName), a.Document, a.state(), orElse(a.Balance, "-", units), orElse(a.Balance, "-", reais),
+			orElse(a.Available, "-", reais), orElse(a.Pending, "-", reais), moment(a.CreatedAt),
+		}
+	})
 }
 
 func (a *account) facts() string {
-	cnpjs := "none"
-	if len(a.Authorized) > 0 {
-		cnpjs = terminal.Plain(strings.Join(a.Authorized, ","))
-	}
 	ceiling := "none"
 	if a.Ceiling != 0 {
 		ceiling = money(a.Ceiling)
 	}
-	threshold := "none"
-	if a.Threshold != nil {
-		threshold = money(*a.Threshold)
-	}
 	return facts([]fact{
-		{"account", terminal.Plain(a.ID)},
-		{"name", terminal.Plain(a.Name)},
-		{"document", terminal.Plain(a.Document)},
-		{"city", terminal.Plain(a.City)},
+		{"account", a.ID},
+		{"name", a.Name},
+		{"document", a.Document},
+		{"city", a.City},
 		{"state", a.state()},
-		{"balance", known(a.Balance, money)},
-		{"available", known(a.Available, money)},
-		{"pending", known(a.Pending, money)},
-		{"med held", known(a.MEDHeld, money)},
+		{"balance", orElse(a.Balance, "-", money)},
+		{"available", orElse(a.Available, "-", money)},
+		{"pending", orElse(a.Pending, "-", money)},
+		{"med held", orElse(a.MEDHeld, "-", money)},
 		{"cash-in fee", fee(a.Fees.CashIn)},
 		{"cash-out fee", fee(a.Fees.CashOut)},
 		{"cash-out ceiling", ceiling},
-		{"approval threshold", threshold},
+		{"approval threshold", orElse(a.Threshold, "none", money)},
 		{"block cnpj out", yes(a.BlockCNPJOut)},
-		{"authorized cnpjs", cnpjs},
-		{"repeat window", terminal.Plain(a.RepeatWindow)},
+		{"authorized cnpjs", commaList(a.Authorized)},
+		{"repeat window", a.RepeatWindow},
 		{"created", moment(a.CreatedAt)},
 	})
+}
+
+// commaList shows texts with commas between them.
+func commaList(all []string) string {
+	if len(all) == 0 {
+		return "none"
+	}
+	return strings.Join(all, ",")
 }
 
 // fee shows a fee: its fixed part and its share of the amount.

@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
-
-	"pixd/cmd/operator"
+	"io"
+	"unicode/utf8"
 
 	"github.com/goccy/go-json"
 
 	"github.com/spf13/cobra"
+
+	"pixd/cmd/operator"
 )
 
 // adminFlags are the flags of every command that calls a running engine.
@@ -53,6 +55,85 @@ func (f *adminFlags) ask(c *cobra.Command, method, path string, body map[string]
 		return o.Do(c.Context(), method, path, nil)
 	}
 	return o.Do(c.Context(), method, path, body)
+}
+
+// answer says how answers of one form are shown.
+type answer[T any] struct {
+	otherwise string          // what the server answers if the answer has another form, for the error
+	show      func(*T) string // makes the text
+}
+
+// print sends a command's request and prints the answer: as JSON with --json, else as text.
+func (a answer[T]) print(c *cobra.Command, f *adminFlags, method, path string, body map[string]any) error {
+	got, err := f.ask(c, method, path, body)
+	if err != nil {
+		return err
+	}
+	if f.JSON {
+		return printJSON(c.OutOrStdout(), got)
+	}
+	var v T
+	if err := json.Unmarshal(got, &v); err != nil {
+		return fmt.Errorf("%s answers %s: %w", f.URL, a.otherwise, err)
+	}
+	_, err = io.WriteString(c.OutOrStdout(), a.show(&v))
+	return err
+}
+
+// addIfGiven adds a flag's value to the body of a request, if the flag was given.
+func addIfGiven(c *cobra.Command, flag string, body map[string]any, field string, value any) {
+	if c.Flags().Changed(flag) {
+		body[field] = value
+	}
+}
+
+// requireFlags makes cobra refuse a command line without these flags.
+func requireFlags(c *cobra.Command, names ...string) {
+	for _, name := range names {
+		_ = c.MarkFlagRequired(name) // an error only for a flag that c does not have
+	}
+}
+
+// accountFlag is the flag of a command about what one account has.
+type accountFlag struct{ id string }
+
+func (a *accountFlag) add(c *cobra.Command) {
+	c.Flags().StringVar(&a.id, "account", "", "the account's `ID`")
+	requireFlags(c, "account")
+}
+
+// path returns the path of what the account has.
+func (a *accountFlag) path(what string) (string, error) {
+	id, err := operator.Segment(a.id)
+	if err != nil {
+		return "", fmt.Errorf("--account: %w", err)
+	}
+	return "/admin/accounts/" + id + "/" + what, nil
+}
+
+// operatorFlag is the flag with the name of the operator who decides.
+type operatorFlag struct{ name string }
+
+// add declares the flag; kept says where the name is kept.
+func (o *operatorFlag) add(c *cobra.Command, kept string) {
+	c.Flags().StringVar(&o.name, "operator", "", "the `NAME` of who decides, 1 to 100 characters; it is "+kept)
+	requireFlags(c, "operator")
+}
+
+// body is the body of a request that names the operator.
+func (o *operatorFlag) body() (map[string]any, error) {
+	if err := checkText("operator", o.name); err != nil {
+		return nil, err
+	}
+	return map[string]any{"operator": o.name}, nil
+}
+
+// checkText refuses a flag's value that is not in UTF-8: JSON would replace the invalid bytes.
+func checkText(flag, value string) error {
+	if !utf8.ValidString(value) {
+		return fmt.Errorf("--%s is not in UTF-8", flag)
+	}
+	return nil
 }
 
 // exactly accepts exactly n arguments. A switch's value needs its "=", as in --active=false;

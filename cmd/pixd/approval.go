@@ -1,12 +1,7 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"net/http"
-	"unicode/utf8"
-
-	"github.com/goccy/go-json"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +24,7 @@ func declineCommand() *cobra.Command {
 // decision returns the command by which an operator approves or declines a payout.
 func decision(word, short, long string) *cobra.Command {
 	f := &adminFlags{}
-	var operator string
+	var who operatorFlag
 	c := ofOne(&cobra.Command{
 		Use:   word + " TRANSACTION_ID --operator NAME",
 		Short: short,
@@ -37,33 +32,18 @@ func decision(word, short, long string) *cobra.Command {
 			"wait, GET /admin/payouts?status=pending_approval of the operator API lists." + adminHelp,
 		Example: "  pixd " + word + " PIXOUTAGQ7RZY2LJF6Z4WSG3PR --operator ana",
 	}, "the payout, by its transaction_id", func(c *cobra.Command, id string) error {
-		if !utf8.ValidString(operator) { // JSON would replace the invalid bytes
-			return fmt.Errorf("--operator is not in UTF-8")
+		body, err := who.body()
+		if err != nil {
+			return err
 		}
-		return f.payout(c, "/admin/payouts/"+id+"/"+word, map[string]any{"operator": operator})
+		return payoutAnswer.print(c, f, http.MethodPost, "/admin/payouts/"+id+"/"+word, body)
 	})
 	f.Add(c)
-	c.Flags().StringVar(&operator, "operator", "", "the `NAME` of who decides, 1 to 100 characters; it is kept with the payout")
-	_ = c.MarkFlagRequired("operator")
+	who.add(c, "kept with the payout")
 	return c
 }
 
-// payout sends a command's request about one payout and shows the answer.
-func (f *adminFlags) payout(c *cobra.Command, path string, body map[string]any) error {
-	got, err := f.ask(c, http.MethodPost, path, body)
-	if err != nil {
-		return err
-	}
-	if f.JSON {
-		return printJSON(c.OutOrStdout(), got)
-	}
-	var p payout
-	if err := json.Unmarshal(got, &p); err != nil {
-		return fmt.Errorf("%s answers no payout: %w", f.URL, err)
-	}
-	_, err = io.WriteString(c.OutOrStdout(), p.facts())
-	return err
-}
+var payoutAnswer = answer[payout]{"no payout", (*payout).facts}
 
 // payout is a payout in the API's answer.
 type payout struct {
@@ -79,19 +59,15 @@ type payout struct {
 }
 
 func (p *payout) facts() string {
-	all := []fact{
-		{"transaction", terminal.Plain(p.Transaction)},
-		{"account", terminal.Plain(p.Account)},
-		{"state", terminal.Plain(p.State)},
-	}
-	if p.Reason != nil {
-		all = append(all, fact{"reason", terminal.Plain(*p.Reason)})
-	}
-	return facts(append(all,
-		fact{"amount", money(p.Amount)},
-		fact{"fee", money(p.Fee)},
-		fact{"to", terminal.Plain(p.Key)},
-		fact{"end-to-end id", terminal.Plain(p.EndToEnd)},
-		fact{"created", moment(p.CreatedAt)},
-	))
+	return facts([]fact{
+		{"transaction", p.Transaction},
+		{"account", p.Account},
+		{"state", p.State},
+		{"reason", orElse(p.Reason, leftOut, terminal.Plain)},
+		{"amount", money(p.Amount)},
+		{"fee", money(p.Fee)},
+		{"to", p.Key},
+		{"end-to-end id", p.EndToEnd},
+		{"created", moment(p.CreatedAt)},
+	})
 }

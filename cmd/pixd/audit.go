@@ -132,22 +132,19 @@ func given(c *cobra.Command, name string) bool {
 // audited shows a report as text: the accounts, the differences, and the sums.
 func audited(r *audit.Report) string {
 	var b strings.Builder
-	t := terminal.NewTable()
-	t.AppendHeader(table.Row{"account", "balance", "pending", "in flight", "med held", "sent", "received", "returned by", "returned to", "differences"})
-	terminal.RightAligned(t, "balance", "pending", "in flight", "med held", "sent", "received", "returned by", "returned to", "differences")
-	for _, a := range r.Rows {
-		t.AppendRow(table.Row{
-			terminal.Plain(a.ID), int64(a.Balance), int64(a.Pending), a.InFlight, int64(a.MEDHeld), int64(a.Sent), int64(a.Received), int64(a.ReturnedBy), int64(a.ReturnedTo), a.Differences,
-		})
-	}
 	if len(r.Rows) > 0 {
-		b.WriteString(t.Render() + "\n\n")
+		columns := []string{"account", ">balance", ">pending", ">in flight", ">med held", ">sent", ">received", ">returned by", ">returned to", ">differences"}
+		b.WriteString(rows(columns, r.Rows, func(a *audit.ReportedAccount) table.Row {
+			return table.Row{
+				a.ID, int64(a.Balance), int64(a.Pending), a.InFlight, int64(a.MEDHeld), int64(a.Sent), int64(a.Received), int64(a.ReturnedBy), int64(a.ReturnedTo), a.Differences,
+			}
+		}) + "\n")
 	}
 	if r.LeftOut > 0 {
 		fmt.Fprintf(&b, "and %d more accounts without a difference\n\n", r.LeftOut)
 	}
 	if len(r.Differences) > 0 {
-		b.WriteString(differences(r.Differences) + "\n\n")
+		b.WriteString(differences(r.Differences) + "\n")
 	}
 	b.WriteString(facts([]fact{
 		{"read at", moment(r.At)},
@@ -158,21 +155,14 @@ func audited(r *audit.Report) string {
 		{"in flight", fmt.Sprint(r.InFlight)},
 		{"med held", r.MEDHeld.String()},
 		{"open cases", fmt.Sprint(r.Cases)},
-		{"scheme's book", terminal.Plain(r.Book)},
+		{"scheme's book", r.Book},
 		{"differences", fmt.Sprint(len(r.Differences))},
 	}))
 	return b.String()
 }
 
 func differences(all []audit.ReportedDifference) string {
-	t := terminal.NewTable()
-	t.AppendHeader(table.Row{"account", "differs in", "transaction", "how"})
-	for _, d := range all {
-		transaction := ""
-		if d.Transaction != nil {
-			transaction = terminal.Plain(*d.Transaction)
-		}
-		t.AppendRow(table.Row{terminal.Plain(d.Account), terminal.Plain(d.Kind), transaction, terminal.Plain(d.Message)})
-	}
-	return t.Render()
+	return rows([]string{"account", "differs in", "transaction", "how"}, all, func(d *audit.ReportedDifference) table.Row {
+		return table.Row{d.Account, d.Kind, orElse(d.Transaction, "", terminal.Plain), d.Message}
+	})
 }

@@ -1,15 +1,8 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"net/http"
 	"time"
-	"unicode/utf8"
-
-	"pixd/cmd/terminal"
-
-	"github.com/goccy/go-json"
 
 	"github.com/spf13/cobra"
 )
@@ -37,7 +30,9 @@ func clockShowCommand() *cobra.Command {
 		Long:    "Shows engine time, how far the other clocks are from it, and whether it is doubted." + adminHelp,
 		Example: "  pixd clock show",
 		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return f.clock(c, http.MethodGet, nil) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			return clockAnswer.print(c, f, http.MethodGet, "/admin/clock", nil)
+		},
 	}
 	f.Add(c)
 	return c
@@ -45,7 +40,7 @@ func clockShowCommand() *cobra.Command {
 
 func clockAcceptCommand() *cobra.Command {
 	f := &adminFlags{}
-	var operator string
+	var who operatorFlag
 	c := &cobra.Command{
 		Use:   "accept --operator NAME",
 		Short: "Say that the engine's clock is right",
@@ -54,34 +49,19 @@ func clockAcceptCommand() *cobra.Command {
 		Example: "  pixd clock accept --operator ana",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if !utf8.ValidString(operator) { // JSON would replace the invalid bytes
-				return fmt.Errorf("--operator is not in UTF-8")
+			body, err := who.body()
+			if err != nil {
+				return err
 			}
-			return f.clock(c, http.MethodPost, map[string]any{"operator": operator})
+			return clockAnswer.print(c, f, http.MethodPost, "/admin/clock", body)
 		},
 	}
 	f.Add(c)
-	c.Flags().StringVar(&operator, "operator", "", "the `NAME` of who decides, 1 to 100 characters; it is logged")
-	_ = c.MarkFlagRequired("operator")
+	who.add(c, "logged")
 	return c
 }
 
-// clock sends a request about the engine's clock and shows the answer.
-func (f *adminFlags) clock(c *cobra.Command, method string, body map[string]any) error {
-	got, err := f.ask(c, method, "/admin/clock", body)
-	if err != nil {
-		return err
-	}
-	if f.JSON {
-		return printJSON(c.OutOrStdout(), got)
-	}
-	var s clockState
-	if err := json.Unmarshal(got, &s); err != nil {
-		return fmt.Errorf("%s answers no clock: %w", f.URL, err)
-	}
-	_, err = io.WriteString(c.OutOrStdout(), s.facts())
-	return err
-}
+var clockAnswer = answer[clockState]{"no clock", (*clockState).facts}
 
 // clockState is the state of engine time in an answer of the operator API.
 type clockState struct {
@@ -93,17 +73,14 @@ type clockState struct {
 }
 
 func (s *clockState) facts() string {
-	doubted, scheme := "no", "not stated since the start"
+	doubted := "no"
 	if s.Doubted {
 		doubted = "yes: nothing is voided and nothing expires"
 	}
-	if s.Scheme != nil {
-		scheme = aside(*s.Scheme)
-	}
 	return facts([]fact{
-		{"engine time", terminal.Plain(s.Now)},
+		{"engine time", s.Now},
 		{"doubted", doubted},
-		{"scheme's clock", scheme},
+		{"scheme's clock", orElse(s.Scheme, "not stated since the start", aside)},
 		{"wall clock", aside(s.Wall)},
 		{"behind the journal", (time.Duration(s.Behind) * time.Millisecond).String()},
 	})

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"pixd/actors/registry"
-	"pixd/cmd/operator"
 	"pixd/cmd/terminal"
 )
 
@@ -43,23 +42,18 @@ var permissionHelp = "\n\nPermissions, or '*' for all of them:\n" + strings.Join
 // given returns those fields of the request body whose flags were given.
 func (k *keyFlags) given(c *cobra.Command) map[string]any {
 	body := map[string]any{}
-	if c.Flags().Changed("permission") {
-		body["permissions"] = several(k.permissions)
-	}
-	if c.Flags().Changed("ip") {
-		body["ip_whitelist"] = several(k.ips)
-	}
+	addIfGiven(c, "permission", body, "permissions", several(k.permissions))
+	addIfGiven(c, "ip", body, "ip_whitelist", several(k.ips))
+	addIfGiven(c, "expires-at", body, "expires_at", k.expires)
 	if k.expires == "never" {
 		body["expires_at"] = nil
-	} else if c.Flags().Changed("expires-at") {
-		body["expires_at"] = k.expires
 	}
 	return body
 }
 
 func keyCreate(f *adminFlags) *cobra.Command {
 	var k keyFlags
-	var of string
+	var of accountFlag
 	var noSigning bool
 	c := &cobra.Command{
 		Use:   "create --account ID --permission P --ip A",
@@ -70,23 +64,21 @@ func keyCreate(f *adminFlags) *cobra.Command {
 		Example: "  pixd key create --account acc_7oi7njakvirg4 --permission pix:write,pix:read --ip 203.0.113.7",
 		Args:    exactly(0, ""),
 		RunE: func(c *cobra.Command, _ []string) error {
-			id, err := operator.Segment(of)
+			path, err := of.path("api-keys")
 			if err != nil {
-				return fmt.Errorf("--account: %w", err)
+				return err
 			}
 			body := k.given(c)
 			if noSigning {
 				body["signing"] = false
 			}
-			return f.key(c, http.MethodPost, "/admin/accounts/"+id+"/api-keys", body)
+			return f.key(c, http.MethodPost, path, body)
 		},
 	}
 	k.add(c)
-	c.Flags().StringVar(&of, "account", "", "the account's `ID`")
+	of.add(c)
 	c.Flags().BoolVar(&noSigning, "no-signing", false, "make a key that only reads: without a signing secret no POST works")
-	for _, name := range []string{"account", "permission", "ip"} {
-		_ = c.MarkFlagRequired(name)
-	}
+	requireFlags(c, "permission", "ip")
 	return c
 }
 
@@ -122,27 +114,15 @@ func keyRevoke(f *adminFlags) *cobra.Command {
 }
 
 func keyList(f *adminFlags) *cobra.Command {
-	var p listFlags
-	var of string
-	c := &cobra.Command{
+	return listing[apiKey]{
+		words: "pixd key list", path: "api-keys", ofAccount: true, show: apiKeys,
+	}.command(f, &cobra.Command{
 		Use:   "list --account ID",
 		Short: "List an account's API keys, the oldest first",
 		Long: "Lists an account's API keys, without their secrets, the oldest first, and when each was last used.\n" +
 			"After a kill of the engine that may be a minute behind." + listHelp + adminHelp,
 		Example: "  pixd key list --account acc_7oi7njakvirg4",
-		Args:    exactly(0, ""),
-		RunE: func(c *cobra.Command, _ []string) error {
-			id, err := operator.Segment(of)
-			if err != nil {
-				return fmt.Errorf("--account: %w", err)
-			}
-			return showList(c, f, &p, "/admin/accounts/"+id+"/api-keys", "pixd key list --account "+terminal.Plain(of), apiKeys)
-		},
-	}
-	p.add(c)
-	c.Flags().StringVar(&of, "account", "", "the account's `ID`")
-	_ = c.MarkFlagRequired("account")
-	return c
+	})
 }
 
 // key sends a request about one key and shows the answer, with its secret if it has one;
@@ -203,53 +183,43 @@ func (k *apiKey) permissions() string {
 	if slices.Equal(k.Permissions, registry.AllPermissions.Names()) {
 		return "*"
 	}
-	return terminal.Plain(strings.Join(k.Permissions, ","))
-}
-
-func (k *apiKey) whitelist() string {
-	if len(k.Whitelist) == 0 {
-		return "none"
-	}
-	return terminal.Plain(strings.Join(k.Whitelist, ","))
+	return strings.Join(k.Permissions, ",")
 }
 
 func apiKeys(all []apiKey) string {
 	if len(all) == 0 {
 		return "no keys\n"
 	}
-	t := terminal.NewTable()
-	t.AppendHeader(table.Row{"client id", "state", "signing", "last used", "expires", "created", "addresses", "permissions"})
-	for i := range all {
-		k := &all[i]
-		t.AppendRow(table.Row{
-			terminal.Plain(k.ClientID), k.state(), yes(k.Signing), ever(k.LastUsedAt), ever(k.ExpiresAt), moment(k.CreatedAt),
-			k.whitelist(), k.permissions(),
-		})
-	}
-	return t.Render() + "\n"
+	columns := []string{"client id", "state", "signing", "last used", "expires", "created", "addresses", "permissions"}
+	return rows(columns, all, func(k *apiKey) table.Row {
+		return table.Row{
+			k.ClientID, k.state(), yes(k.Signing), orElse(k.LastUsedAt, "never", moment), orElse(k.ExpiresAt, "never", moment),
+			moment(k.CreatedAt), commaList(k.Whitelist), k.permissions(),
+		}
+	})
 }
 
 const onceOnly = "\nThe secret is shown this once: keep it now. The engine has its hash alone.\n"
 
 func (k *apiKey) facts() string {
-	all := []fact{{"client id", terminal.Plain(k.ClientID)}}
-	end, addresses := "", k.whitelist()
+	secret, end := leftOut, ""
+	if k.Secret != "" {
+		secret, end = k.Secret, onceOnly
+	}
+	addresses := commaList(k.Whitelist)
 	if len(k.Whitelist) == 0 {
 		addresses += ": it works from nowhere"
 	}
-	if k.Secret != "" {
-		all = append(all, fact{"client secret", terminal.Plain(k.Secret)})
-		end = onceOnly
-	}
-	return facts(append(
-		all,
-		fact{"account", terminal.Plain(k.Account)},
-		fact{"state", k.state()},
-		fact{"permissions", k.permissions()},
-		fact{"addresses", addresses},
-		fact{"signing", yes(k.Signing)},
-		fact{"expires", ever(k.ExpiresAt)},
-		fact{"last used", ever(k.LastUsedAt)},
-		fact{"created", moment(k.CreatedAt)},
-	)) + end
+	return facts([]fact{
+		{"client id", k.ClientID},
+		{"client secret", secret},
+		{"account", k.Account},
+		{"state", k.state()},
+		{"permissions", k.permissions()},
+		{"addresses", addresses},
+		{"signing", yes(k.Signing)},
+		{"expires", orElse(k.ExpiresAt, "never", moment)},
+		{"last used", orElse(k.LastUsedAt, "never", moment)},
+		{"created", moment(k.CreatedAt)},
+	}) + end
 }

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
-	"net/url"
-	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -20,27 +17,16 @@ func medCommand() *cobra.Command {
 }
 
 func medList(f *adminFlags) *cobra.Command {
-	var p listFlags
-	var status string
-	c := &cobra.Command{
+	return listing[medCase]{
+		words: "pixd med list", path: "/admin/med", show: cases,
+		filters: []listFilter{{"status", "status", "only cases in this `STATUS`: open, defended, closed or cancelled"}},
+	}.command(f, &cobra.Command{
 		Use:   "list [--status STATUS]",
 		Short: "List the special-return cases of all accounts",
 		Long: "Lists the special-return cases of all accounts, the oldest first. held is what a case holds of its\n" +
 			"account's money; covered is the part of it for which there is money now." + listHelp + adminHelp,
 		Example: "  pixd med list --status defended",
-		Args:    exactly(0, ""),
-		RunE: func(c *cobra.Command, _ []string) error {
-			path, again := "/admin/med", "pixd med list"
-			if c.Flags().Changed("status") {
-				path += "?" + url.Values{"status": {status}}.Encode()
-				again += " --status " + terminal.Plain(status)
-			}
-			return showList(c, f, &p, path, again, cases)
-		},
-	}
-	p.add(c)
-	c.Flags().StringVar(&status, "status", "", "only cases in this `STATUS`: open, defended, closed or cancelled")
-	return c
+	})
 }
 
 func medShow(f *adminFlags) *cobra.Command {
@@ -50,8 +36,7 @@ func medShow(f *adminFlags) *cobra.Command {
 		Long:    "Shows a special-return case, with the merchant's defense." + adminHelp,
 		Example: "  pixd med show med_agoksrikabyabyfvmcpxy5dmne",
 	}, "the case", func(c *cobra.Command, id string) error {
-		var k medCase
-		return f.reported(c, http.MethodGet, "/admin/med/"+id, nil, &k, func() string { return k.facts() })
+		return caseAnswer.print(c, f, http.MethodGet, "/admin/med/"+id, nil)
 	})
 }
 
@@ -66,19 +51,16 @@ func medClose(f *adminFlags) *cobra.Command {
 			"is refused." + adminHelp,
 		Example: "  pixd med close med_agoksrikabyabyfvmcpxy5dmne --result DISAGREED --details \"goods were delivered\"",
 	}, "the case", func(c *cobra.Command, id string) error {
-		if !utf8.ValidString(details) { // JSON would replace the invalid bytes
-			return fmt.Errorf("--details is not in UTF-8")
+		if err := checkText("details", details); err != nil {
+			return err
 		}
 		body := map[string]any{"result": result}
-		if c.Flags().Changed("details") {
-			body["details"] = details
-		}
-		var k medCase
-		return f.reported(c, http.MethodPost, "/admin/med/"+id+"/analysis", body, &k, func() string { return k.facts() })
+		addIfGiven(c, "details", body, "details", details)
+		return caseAnswer.print(c, f, http.MethodPost, "/admin/med/"+id+"/analysis", body)
 	})
 	c.Flags().StringVar(&result, "result", "", "the `RESULT` of the analysis: AGREED or DISAGREED")
 	c.Flags().StringVar(&details, "details", "", "the analyst's `TEXT`, at most 2,000 characters; it is kept with the case")
-	_ = c.MarkFlagRequired("result")
+	requireFlags(c, "result")
 	return c
 }
 
@@ -110,15 +92,28 @@ type medCase struct {
 	ClosedAt   *string `json:"closed_at"`
 }
 
+var caseAnswer = answer[medCase]{"something else", (*medCase).facts}
+
 func (k *medCase) facts() string {
-	all := []fact{
-		{"case", terminal.Plain(k.ID)},
-		{"account", terminal.Plain(k.Account)},
-		{"status", terminal.Plain(k.Status)},
-		{"situation", terminal.Plain(k.Situation)},
-		{"payment", terminal.Plain(k.Transaction)},
-		{"end-to-end id", terminal.Plain(k.EndToEnd)},
-		{"infraction id", terminal.Plain(k.Infraction)},
+	merchant, justification, contact := leftOut, leftOut, leftOut
+	if d := k.Defense; d != nil {
+		merchant, justification, contact = d.Result, d.Justification, orElse(d.Contact, leftOut, terminal.Plain)
+	}
+	refund, waits := leftOut, leftOut
+	if k.Failed {
+		refund = "failed for good: pixd med refund tries again"
+	}
+	if k.Awaits {
+		waits = "since a restore: pixd med resume lets it go on"
+	}
+	return facts([]fact{
+		{"case", k.ID},
+		{"account", k.Account},
+		{"status", k.Status},
+		{"situation", k.Situation},
+		{"payment", k.Transaction},
+		{"end-to-end id", k.EndToEnd},
+		{"infraction id", k.Infraction},
 		{"disputed", money(k.Amount)},
 		{"held", money(k.Held)},
 		{"covered", money(k.Covered)},
@@ -126,46 +121,27 @@ func (k *medCase) facts() string {
 		{"opened", moment(k.OpenedAt)},
 		{"defense until", moment(k.DeadlineAt)},
 		{"analysis until", moment(k.AnalysisAt)},
-	}
-	add := func(name string, value *string, show func(string) string) {
-		if value != nil {
-			all = append(all, fact{name, show(*value)})
-		}
-	}
-	add("defended", k.DefendedAt, moment)
-	if d := k.Defense; d != nil {
-		all = append(all, fact{"merchant proposes", terminal.Plain(d.Result)}, fact{"justification", terminal.Plain(d.Justification)})
-		add("contact", d.Contact, terminal.Plain)
-	}
-	if k.Failed {
-		all = append(all, fact{"refund", "failed for good: pixd med refund tries again"})
-	}
-	if k.Awaits {
-		all = append(all, fact{"waits", "since a restore: pixd med resume lets it go on"})
-	}
-	add("closed", k.ClosedAt, moment)
-	add("result", k.Result, terminal.Plain)
-	add("details", k.Details, terminal.Plain)
-	return facts(all)
+		{"defended", orElse(k.DefendedAt, leftOut, moment)},
+		{"merchant proposes", merchant},
+		{"justification", justification},
+		{"contact", contact},
+		{"refund", refund},
+		{"waits", waits},
+		{"closed", orElse(k.ClosedAt, leftOut, moment)},
+		{"result", orElse(k.Result, leftOut, terminal.Plain)},
+		{"details", orElse(k.Details, leftOut, terminal.Plain)},
+	})
 }
 
 func cases(all []medCase) string {
 	if len(all) == 0 {
 		return "no cases\n"
 	}
-	t := terminal.NewTable()
-	t.AppendHeader(table.Row{"case", "account", "status", "result", "disputed BRL", "held BRL", "covered BRL", "refunded BRL", "defense until", "opened"})
-	terminal.RightAligned(t, "disputed BRL", "held BRL", "covered BRL", "refunded BRL")
-	for i := range all {
-		k := &all[i]
-		result := "–"
-		if k.Result != nil {
-			result = terminal.Plain(*k.Result)
-		}
-		t.AppendRow(table.Row{
-			terminal.Plain(k.ID), terminal.Plain(k.Account), terminal.Plain(k.Status), result, reais(k.Amount), reais(k.Held), reais(k.Covered), reais(k.Refunded),
+	columns := []string{"case", "account", "status", "result", ">disputed BRL", ">held BRL", ">covered BRL", ">refunded BRL", "defense until", "opened"}
+	return rows(columns, all, func(k *medCase) table.Row {
+		return table.Row{
+			k.ID, k.Account, k.Status, orElse(k.Result, "–", terminal.Plain), reais(k.Amount), reais(k.Held), reais(k.Covered), reais(k.Refunded),
 			moment(k.DeadlineAt), moment(k.OpenedAt),
-		})
-	}
-	return t.Render() + "\n"
+		}
+	})
 }

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/dustin/go-humanize/english"
 	"github.com/goccy/go-json"
@@ -15,22 +15,6 @@ import (
 	"pixd/cmd/operator"
 	"pixd/cmd/terminal"
 )
-
-// operatorFlag is the flag with the name of the operator who decides.
-type operatorFlag struct{ name string }
-
-func (o *operatorFlag) add(c *cobra.Command, kept string) {
-	c.Flags().StringVar(&o.name, "operator", "", "the `NAME` of who decides, 1 to 100 characters; it is kept with the "+kept)
-	_ = c.MarkFlagRequired("operator")
-}
-
-// body is the body of a request that names the operator.
-func (o *operatorFlag) body() (map[string]any, error) {
-	if !utf8.ValidString(o.name) { // JSON would replace the invalid bytes
-		return nil, errors.New("--operator is not in UTF-8")
-	}
-	return map[string]any{"operator": o.name}, nil
-}
 
 func medRefund(f *adminFlags) *cobra.Command {
 	var who operatorFlag
@@ -46,10 +30,9 @@ func medRefund(f *adminFlags) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		var k medCase
-		return f.reported(c, http.MethodPost, "/admin/med/"+id+"/refund", body, &k, func() string { return k.facts() })
+		return caseAnswer.print(c, f, http.MethodPost, "/admin/med/"+id+"/refund", body)
 	})
-	who.add(c, "case")
+	who.add(c, "kept with the case")
 	return c
 }
 
@@ -80,12 +63,11 @@ func medResume(f *adminFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var k medCase
-			return f.reported(c, http.MethodPost, "/admin/med/"+id+"/resume", body, &k, func() string { return k.facts() })
+			return caseAnswer.print(c, f, http.MethodPost, "/admin/med/"+id+"/resume", body)
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "every case that waits since a restore")
-	who.add(c, "case")
+	who.add(c, "kept with the case")
 	return c
 }
 
@@ -95,7 +77,7 @@ func (f *adminFlags) resumeAll(c *cobra.Command, body map[string]any) error {
 	if err != nil {
 		return err
 	}
-	l, err := (&listFlags{}).read(c, o, "/admin/med")
+	l, err := (&listFlags{}).read(c, o, "/admin/med", url.Values{})
 	if err != nil {
 		return err
 	}
@@ -115,24 +97,11 @@ func (f *adminFlags) resumeAll(c *cobra.Command, body map[string]any) error {
 		}
 		gone.Data = append(gone.Data, got)
 	}
-	if err := f.showCases(c, gone); err != nil {
+	if err := showEntries(c, f, gone, cases, ""); err != nil {
 		return err
 	}
 	if len(failed) > 0 {
 		return fmt.Errorf("%s: %s", english.Plural(len(failed), "case still waits", "cases still wait"), strings.Join(failed, "; "))
 	}
 	return nil
-}
-
-// showCases prints a list of cases, as JSON or as a table.
-func (f *adminFlags) showCases(c *cobra.Command, l list) error {
-	if f.JSON {
-		return printList(c.OutOrStdout(), l)
-	}
-	all, err := entries[medCase](l)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprint(c.OutOrStdout(), cases(all))
-	return err
 }

@@ -65,13 +65,10 @@ var movementColumns = []struct {
 const longestDescription = 40
 
 func (m *movement) cells() []string {
-	counterparty := "–"
-	if m.Counterparty != nil {
-		counterparty = cut(terminal.Plain(*m.Counterparty), longestName)
-	}
+	counterparty := cut(orElse(m.Counterparty, "–", terminal.Plain), longestName)
 	return []string{
 		moment(m.BookedAt), terminal.Plain(m.Transaction), terminal.Plain(m.Type), terminal.Plain(m.Status), reais(m.Amount), reais(m.Fee), reais(m.change()),
-		counterparty, cut(terminal.Plain(m.Description), longestDescription),
+		counterparty, cut(m.Description, longestDescription),
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"pixd/cmd/operator"
 	"pixd/cmd/terminal"
@@ -41,16 +40,16 @@ type list struct {
 // largestPage is the size of the API's largest page, which is used to read a whole list.
 const largestPage = "200"
 
-// read reads the part of a list that the flags select.
-func (f *listFlags) read(c *cobra.Command, o *operator.Client, path string) (list, error) {
-	q := url.Values{}
-	if c.Flags().Changed("limit") {
+// read reads the part of a list that the flags and the query select.
+func (f *listFlags) read(c *cobra.Command, o *operator.Client, path string, q url.Values) (list, error) {
+	limited := c.Flags().Changed("limit")
+	if limited {
 		q.Set("limit", strconv.Itoa(f.limit))
 	}
 	if f.cursor != "" {
 		q.Set("cursor", f.cursor)
 	}
-	if len(q) > 0 {
+	if limited || f.cursor != "" {
 		return page(c.Context(), o, path, q)
 	}
 	all := list{Data: []json.RawMessage{}}
@@ -72,12 +71,7 @@ func (f *listFlags) read(c *cobra.Command, o *operator.Client, path string) (lis
 }
 
 func page(ctx context.Context, o *operator.Client, path string, q url.Values) (l list, err error) {
-	join := "?"
-	if strings.Contains(path, join) { // the path has a query already, so the parameters are added to it
-		join = "&"
-	}
-	path += join + q.Encode()
-	got, err := o.Do(ctx, http.MethodGet, path, nil)
+	got, err := o.Do(ctx, http.MethodGet, path+"?"+q.Encode(), nil)
 	if err != nil {
 		return l, err
 	}
@@ -98,17 +92,61 @@ func entries[T any](l list) ([]T, error) {
 	return all, nil
 }
 
-// showList prints the selected part of a list, as JSON or as a table with the command for
-// the next page.
-func showList[T any](c *cobra.Command, f *adminFlags, p *listFlags, path, again string, table func([]T) string) error {
-	o, err := f.Client()
-	if err != nil {
-		return err
+// listFilter is a flag that selects entries of a list. Its value is sent as a parameter of the
+// query.
+type listFilter struct{ flag, parameter, help string }
+
+// listing is a command that shows a list of the operator API.
+type listing[T any] struct {
+	words     string // the command, for the line that says how to get the next page
+	path      string // of the list, with ofAccount below the account's path
+	ofAccount bool   // the list is about the account that --account names
+	filters   []listFilter
+	show      func([]T) string
+}
+
+// command makes c, which has its texts already, the command that shows the list.
+func (l listing[T]) command(f *adminFlags, c *cobra.Command) *cobra.Command {
+	var p listFlags
+	var of accountFlag
+	values := make([]string, len(l.filters))
+	p.add(c)
+	if l.ofAccount {
+		of.add(c)
 	}
-	l, err := p.read(c, o, path)
-	if err != nil {
-		return err
+	for i, filter := range l.filters {
+		c.Flags().StringVar(&values[i], filter.flag, "", filter.help)
 	}
+	c.Args = exactly(0, "")
+	c.RunE = func(c *cobra.Command, _ []string) (err error) {
+		path, again, q := l.path, l.words, url.Values{}
+		if l.ofAccount {
+			if path, err = of.path(l.path); err != nil {
+				return err
+			}
+			again += " --account " + terminal.Plain(of.id)
+		}
+		for i, filter := range l.filters {
+			if values[i] != "" {
+				q.Set(filter.parameter, values[i])
+				again += " --" + filter.flag + " " + terminal.Plain(values[i])
+			}
+		}
+		o, err := f.Client()
+		if err != nil {
+			return err
+		}
+		got, err := p.read(c, o, path, q)
+		if err != nil {
+			return err
+		}
+		return showEntries(c, f, got, l.show, p.next(got, again))
+	}
+	return c
+}
+
+// showEntries prints a list, as JSON or as a text with more behind it.
+func showEntries[T any](c *cobra.Command, f *adminFlags, l list, show func([]T) string, more string) error {
 	if f.JSON {
 		return printList(c.OutOrStdout(), l)
 	}
@@ -116,7 +154,7 @@ func showList[T any](c *cobra.Command, f *adminFlags, p *listFlags, path, again 
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(c.OutOrStdout(), table(all)+p.next(l, again))
+	_, err = io.WriteString(c.OutOrStdout(), show(all)+more)
 	return err
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"pixd/actors/pix"
 	"pixd/cmd/operator"
-	"pixd/cmd/terminal"
 )
 
 func pixKeyCommand() *cobra.Command {
@@ -20,7 +19,8 @@ func pixKeyCommand() *cobra.Command {
 }
 
 func pixKeyCreate(f *adminFlags) *cobra.Command {
-	var of, key, kind string
+	var of accountFlag
+	var key, kind string
 	c := &cobra.Command{
 		Use:   "create --account ID [--key KEY] [--type TYPE]",
 		Short: "Give an account a PIX key",
@@ -32,22 +32,20 @@ func pixKeyCreate(f *adminFlags) *cobra.Command {
 			"  pixd pix-key create --account acc_7oi7njakvirg4 --key 11987654321 --type phone",
 		Args: exactly(0, ""),
 		RunE: func(c *cobra.Command, _ []string) error {
-			id, err := operator.Segment(of)
+			path, err := of.path("pix-keys")
 			if err != nil {
-				return fmt.Errorf("--account: %w", err)
+				return err
 			}
 			body, err := pixKeyBody(c, key, kind)
 			if err != nil {
 				return err
 			}
-			var k pixKey
-			return f.reported(c, http.MethodPost, "/admin/accounts/"+id+"/pix-keys", body, &k, func() string { return k.facts() })
+			return pixKeyAnswer.print(c, f, http.MethodPost, path, body)
 		},
 	}
-	c.Flags().StringVar(&of, "account", "", "the account's `ID`")
+	of.add(c)
 	c.Flags().StringVar(&key, "key", "", "the `KEY` (default a random one)")
 	c.Flags().StringVar(&kind, "type", "", "its `TYPE`: cpf, cnpj, email, phone or evp (default told from the key)")
-	_ = c.MarkFlagRequired("account")
 	return c
 }
 
@@ -77,31 +75,20 @@ func pixKeyBody(c *cobra.Command, key, kind string) (map[string]any, error) {
 }
 
 func pixKeyList(f *adminFlags) *cobra.Command {
-	var p listFlags
-	var of string
-	c := &cobra.Command{
+	return listing[pixKey]{
+		words: "pixd pix-key list", path: "pix-keys", ofAccount: true, show: pixKeys,
+	}.command(f, &cobra.Command{
 		Use:   "list --account ID",
 		Short: "List an account's PIX keys, the oldest first",
 		Long: "Lists an account's PIX keys, the oldest first: that one stands in the account's QR codes. A key is\n" +
 			"registered once the scheme took it, and pending until then." + listHelp + adminHelp,
 		Example: "  pixd pix-key list --account acc_7oi7njakvirg4",
-		Args:    exactly(0, ""),
-		RunE: func(c *cobra.Command, _ []string) error {
-			id, err := operator.Segment(of)
-			if err != nil {
-				return fmt.Errorf("--account: %w", err)
-			}
-			return showList(c, f, &p, "/admin/accounts/"+id+"/pix-keys", "pixd pix-key list --account "+terminal.Plain(of), pixKeys)
-		},
-	}
-	p.add(c)
-	c.Flags().StringVar(&of, "account", "", "the account's `ID`")
-	_ = c.MarkFlagRequired("account")
-	return c
+	})
 }
 
 func pixKeyRemove(f *adminFlags) *cobra.Command {
-	var of, key string
+	var of accountFlag
+	var key string
 	c := &cobra.Command{
 		Use:   "remove --account ID --key KEY",
 		Short: "Take a PIX key from an account",
@@ -112,22 +99,20 @@ func pixKeyRemove(f *adminFlags) *cobra.Command {
 		Example: "  pixd pix-key remove --account acc_7oi7njakvirg4 --key +5511987654321",
 		Args:    exactly(0, ""),
 		RunE: func(c *cobra.Command, _ []string) error {
-			id, err := operator.Segment(of)
+			path, err := of.path("pix-keys")
 			if err != nil {
-				return fmt.Errorf("--account: %w", err)
+				return err
 			}
 			name, err := operator.Segment(key)
 			if err != nil {
 				return fmt.Errorf("--key: %w", err)
 			}
-			var k pixKey
-			return f.reported(c, http.MethodDelete, "/admin/accounts/"+id+"/pix-keys/"+name, nil, &k, func() string { return k.facts() })
+			return pixKeyAnswer.print(c, f, http.MethodDelete, path+"/"+name, nil)
 		},
 	}
-	c.Flags().StringVar(&of, "account", "", "the account's `ID`")
+	of.add(c)
 	c.Flags().StringVar(&key, "key", "", "the `KEY` to take from it")
-	_ = c.MarkFlagRequired("account")
-	_ = c.MarkFlagRequired("key")
+	requireFlags(c, "key")
 	return c
 }
 
@@ -140,12 +125,14 @@ type pixKey struct {
 	CreatedAt string `json:"created_at"`
 }
 
+var pixKeyAnswer = answer[pixKey]{"something else", (*pixKey).facts}
+
 func (k *pixKey) facts() string {
 	return facts([]fact{
-		{"pix key", terminal.Plain(k.Key)},
-		{"type", terminal.Plain(k.Type)},
-		{"account", terminal.Plain(k.Account)},
-		{"status", terminal.Plain(k.Status)},
+		{"pix key", k.Key},
+		{"type", k.Type},
+		{"account", k.Account},
+		{"status", k.Status},
 		{"created", moment(k.CreatedAt)},
 	})
 }
@@ -154,11 +141,7 @@ func pixKeys(all []pixKey) string {
 	if len(all) == 0 {
 		return "no PIX keys\n"
 	}
-	t := terminal.NewTable()
-	t.AppendHeader(table.Row{"pix key", "type", "status", "created"})
-	for i := range all {
-		k := &all[i]
-		t.AppendRow(table.Row{terminal.Plain(k.Key), terminal.Plain(k.Type), terminal.Plain(k.Status), moment(k.CreatedAt)})
-	}
-	return t.Render() + "\n"
+	return rows([]string{"pix key", "type", "status", "created"}, all, func(k *pixKey) table.Row {
+		return table.Row{k.Key, k.Type, k.Status, moment(k.CreatedAt)}
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -51,16 +50,12 @@ func (s *settingFlags) add(c *cobra.Command, making bool) {
 // given returns those settings whose flags were given.
 func (s *settingFlags) given(c *cobra.Command) (map[string]any, error) {
 	for flag, text := range map[string]string{"name": s.name, "document": s.document, "city": s.city} {
-		if !utf8.ValidString(text) { // JSON would replace the invalid bytes
-			return nil, fmt.Errorf("--%s is not in UTF-8", flag)
+		if err := checkText(flag, text); err != nil {
+			return nil, err
 		}
 	}
 	body := map[string]any{}
-	put := func(flag, name string, value any) {
-		if c.Flags().Changed(flag) {
-			body[name] = value
-		}
-	}
+	put := func(flag, name string, value any) { addIfGiven(c, flag, body, name, value) }
 	put("name", "name", s.name)
 	put("document", "document", s.document)
 	put("city", "city", s.city)
@@ -85,12 +80,8 @@ func (s *settingFlags) fees(c *cobra.Command) map[string]any {
 	fees := map[string]any{}
 	for side, f := range map[string]ledger.Fee{"cash-in": s.cashIn, "cash-out": s.cashOut} {
 		parts := map[string]any{}
-		if c.Flags().Changed(side + "-fixed") {
-			parts["fixed"] = int64(f.Fixed)
-		}
-		if c.Flags().Changed(side + "-bps") {
-			parts["bps"] = f.BPS
-		}
+		addIfGiven(c, side+"-fixed", parts, "fixed", int64(f.Fixed))
+		addIfGiven(c, side+"-bps", parts, "bps", f.BPS)
 		if len(parts) > 0 {
 			fees[strings.Replace(side, "-", "_", 1)] = parts
 		}

@@ -46,6 +46,6 @@ func signCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&file, "secret-file", "", "file that holds the client secret (sk_…)")
 	c.Flags().BoolVar(&camel, "camel", false, "the request carries X-Key-Case: camelCase")
-	_ = c.MarkFlagRequired("secret-file")
+	requireFlags(c, "secret-file")
 	return c
 }

@@ -3,18 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
-
-	"github.com/goccy/go-json"
 
 	"github.com/spf13/cobra"
 
 	"pixd/actors/pix"
 	"pixd/cmd/engine"
 	"pixd/cmd/operator"
-	"pixd/cmd/terminal"
 )
 
 // simFlags are the flags of sim, as given.
@@ -113,7 +109,9 @@ func simPayCommand() *cobra.Command {
 			"10000). A repeated --end-to-end-id shows the first payment and pays nothing." + simHelp,
 		Example: "  pixd sim pay --pix-key ana@example.com --amount 250000",
 		Args:    exactly(0, ""),
-		RunE:    func(c *cobra.Command, _ []string) error { return p.pay(c, f) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			return paidAnswer.print(c, f, http.MethodPost, "/sim/payments", p.body(c))
+		},
 	}
 	f.Add(c)
 	flags := c.Flags()
@@ -149,9 +147,7 @@ func (p *payFlags) body(c *cobra.Command) map[string]any {
 		{"payer-document", "document", p.document, payer},
 		{"payer-ispb", "ispb", p.ispb, payer},
 	} {
-		if c.Flags().Changed(f.flag) {
-			f.into[f.field] = f.value
-		}
+		addIfGiven(c, f.flag, f.into, f.field, f.value)
 	}
 	if len(payer) > 0 {
 		body["payer"] = payer
@@ -159,29 +155,12 @@ func (p *payFlags) body(c *cobra.Command) map[string]any {
 	return body
 }
 
-func (p *payFlags) pay(c *cobra.Command, f *adminFlags) error {
-	var paid struct {
-		EndToEnd string `json:"end_to_end_id"`
-		Amount   pix.Amount
-	}
-	return f.reported(c, http.MethodPost, "/sim/payments", p.body(c), &paid, func() string {
-		return facts([]fact{{"end-to-end id", terminal.Plain(paid.EndToEnd)}, {"amount", money(paid.Amount)}})
-	})
+// paid is the API's answer to a customer's payment.
+type paid struct {
+	EndToEnd string `json:"end_to_end_id"`
+	Amount   pix.Amount
 }
 
-// reported sends a request and prints the answer: as JSON with --json, else decoded into a
-// value and shown as text.
-func (f *adminFlags) reported(c *cobra.Command, method, path string, body map[string]any, into any, show func() string) error {
-	got, err := f.ask(c, method, path, body)
-	if err != nil {
-		return err
-	}
-	if f.JSON {
-		return printJSON(c.OutOrStdout(), got)
-	}
-	if err := json.Unmarshal(got, into); err != nil {
-		return fmt.Errorf("%s answers something else: %w", f.URL, err)
-	}
-	_, err = io.WriteString(c.OutOrStdout(), show())
-	return err
-}
+var paidAnswer = answer[paid]{"something else", func(p *paid) string {
+	return facts([]fact{{"end-to-end id", p.EndToEnd}, {"amount", money(p.Amount)}})
+}}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"net/http"
-	"net/url"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -24,15 +23,13 @@ func simBookCommand() *cobra.Command {
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				var b simBook
-				return f.reported(c, http.MethodGet, "/sim/book", nil, &b, func() string { return b.show() })
+				return answer[simBook]{"something else", (*simBook).show}.print(c, f, http.MethodGet, "/sim/book", nil)
 			}
 			id, err := operator.Segment(args[0])
 			if err != nil {
 				return err
 			}
-			var p simPayment
-			return f.reported(c, http.MethodGet, "/sim/book/"+id, nil, &p, func() string { return p.show() })
+			return answer[simPayment]{"something else", (*simPayment).show}.print(c, f, http.MethodGet, "/sim/book/"+id, nil)
 		},
 	}
 	f.Add(c)
@@ -48,45 +45,37 @@ type simSums struct {
 }
 
 func (s *simSums) row(who string, more ...any) table.Row {
-	return append(table.Row{terminal.Plain(who), s.Sent, s.Received, s.ReturnedBy, s.ReturnedTo}, more...)
+	return append(table.Row{who, s.Sent, s.Received, s.ReturnedBy, s.ReturnedTo}, more...)
+}
+
+type simParticipant struct {
+	ISPB string
+	simSums
+	Messages uint64
+}
+
+type simAccount struct {
+	ID string `json:"account_id"`
+	simSums
 }
 
 type simBook struct {
 	At           string
 	OldestOpen   *string `json:"oldest_open"`
-	Participants []struct {
-		ISPB string
-		simSums
-		Messages uint64
-	}
-	Accounts []struct {
-		ID string `json:"account_id"`
-		simSums
-	}
+	Participants []simParticipant
+	Accounts     []simAccount
 }
 
 func (b *simBook) show() string {
-	sums := []string{"SENT", "RECEIVED", "RETURNED BY", "RETURNED TO", "MESSAGES"}
-	participants, accounts := terminal.NewTable(), terminal.NewTable()
-	participants.AppendHeader(table.Row{"PARTICIPANT", sums[0], sums[1], sums[2], sums[3], sums[4]})
-	accounts.AppendHeader(table.Row{"ACCOUNT", sums[0], sums[1], sums[2], sums[3]})
-	terminal.RightAligned(participants, sums...)
-	terminal.RightAligned(accounts, sums[:4]...)
-	for _, p := range b.Participants {
-		participants.AppendRow(p.row(p.ISPB, p.Messages))
-	}
-	for _, a := range b.Accounts {
-		accounts.AppendRow(a.row(a.ID))
-	}
-	open := "none"
-	if b.OldestOpen != nil {
-		open = moment(*b.OldestOpen)
-	}
-	head := facts([]fact{{"read at", moment(b.At)}, {"oldest notice not acknowledged", open}})
+	head := facts([]fact{{"read at", moment(b.At)}, {"oldest notice not acknowledged", orElse(b.OldestOpen, "none", moment)}})
 	if len(b.Participants) == 0 {
 		return head + "\nnothing has settled\n"
 	}
-	return head + "\n" + participants.Render() + "\n\n" + accounts.Render() + "\n"
+	return head + "\n" +
+		rows([]string{"participant", ">sent", ">received", ">returned by", ">returned to", ">messages"}, b.Participants,
+			func(p *simParticipant) table.Row { return p.row(p.ISPB, p.Messages) }) + "\n" +
+		rows([]string{"account", ">sent", ">received", ">returned by", ">returned to"}, b.Accounts,
+			func(a *simAccount) table.Row { return a.row(a.ID) })
 }
 
 type simPayment struct {
@@ -113,32 +102,31 @@ type simPayment struct {
 }
 
 func (p *simPayment) show() string {
-	all := []fact{{"kind", terminal.Plain(p.Kind)}}
-	given := func(name string, text *string) {
-		if text != nil {
-			all = append(all, fact{name, terminal.Plain(*text)})
-		}
-	}
-	given("transaction id", p.TransactionID)
-	given("id", p.ID)
-	status := terminal.Plain(p.Status)
+	status := p.Status
 	if p.Reason != nil {
-		status += " (" + terminal.Plain(*p.Reason) + ")"
+		status += " (" + *p.Reason + ")"
 	}
-	all = append(all, fact{"end-to-end id", terminal.Plain(p.EndToEndID)})
-	given("return id", p.ReturnID)
-	given("return code", p.ReturnCode)
-	all = append(all, fact{"account", terminal.Plain(p.AccountID)})
-	given("pix key", p.PixKey)
-	all = append(all, fact{"amount", money(p.Amount)}, fact{"status", status}, fact{"created", moment(p.CreatedAt)})
-	if p.FinalAt != nil {
-		all = append(all, fact{"final", moment(*p.FinalAt)})
+	returned := money(p.ReturnedAmount)
+	if p.ReturnID != nil {
+		returned = leftOut
 	}
-	if p.ReturnID == nil {
-		all = append(all, fact{"returned", money(p.ReturnedAmount)})
+	all := []fact{
+		{"kind", p.Kind},
+		{"transaction id", orElse(p.TransactionID, leftOut, terminal.Plain)},
+		{"id", orElse(p.ID, leftOut, terminal.Plain)},
+		{"end-to-end id", p.EndToEndID},
+		{"return id", orElse(p.ReturnID, leftOut, terminal.Plain)},
+		{"return code", orElse(p.ReturnCode, leftOut, terminal.Plain)},
+		{"account", p.AccountID},
+		{"pix key", orElse(p.PixKey, leftOut, terminal.Plain)},
+		{"amount", money(p.Amount)},
+		{"status", status},
+		{"created", moment(p.CreatedAt)},
+		{"final", orElse(p.FinalAt, leftOut, moment)},
+		{"returned", returned},
 	}
 	for _, r := range p.Returns {
-		all = append(all, fact{"return", terminal.Plain(r.ID) + " of " + money(r.Amount) + ", " + terminal.Plain(r.Reason) + ", " + moment(r.At)})
+		all = append(all, fact{"return", r.ID + " of " + money(r.Amount) + ", " + r.Reason + ", " + moment(r.At)})
 	}
 	return facts(all)
 }
@@ -154,49 +142,26 @@ type simMovement struct {
 }
 
 func simMovementsCommand(f *adminFlags) *cobra.Command {
-	var p listFlags
-	var since string
-	c := &cobra.Command{
+	return listing[simMovement]{
+		words: "pixd sim book movements", path: "/sim/book/movements", show: movementTable,
+		filters: []listFilter{{"since", "since", "those that settled at or after an ISO 8601 `TIME`"}},
+	}.command(f, &cobra.Command{
 		Use:   "movements [--since TIME]",
 		Short: "List the movements that have settled, the oldest first",
 		Long: "Lists every settled movement, the oldest first: payouts, customers' payments, returns of payouts and\n" +
 			"refunds of customers' payments." + listHelp +
 			simHelp,
 		Example: "  pixd sim book movements --since 2026-10-29T00:00:00Z --limit 20",
-		Args:    exactly(0, ""),
-		RunE: func(c *cobra.Command, _ []string) error {
-			path, again := "/sim/book/movements", "pixd sim book movements"
-			if since != "" {
-				path += "?" + url.Values{"since": {since}}.Encode()
-				again += " --since " + terminal.Plain(since)
-			}
-			return showList(c, f, &p, path, again, movementTable)
-		},
-	}
-	p.add(c)
-	c.Flags().StringVar(&since, "since", "", "those that settled at or after an ISO 8601 `TIME`")
-	return c
+	})
 }
 
 func movementTable(all []simMovement) string {
 	if len(all) == 0 {
 		return "no movements\n"
 	}
-	t := terminal.NewTable()
-	t.AppendHeader(table.Row{"AT", "KIND", "AMOUNT", "ACCOUNT", "TRANSACTION", "END-TO-END ID", "RETURN ID"})
-	terminal.RightAligned(t, "AMOUNT")
-	for _, m := range all {
-		t.AppendRow(table.Row{
-			moment(m.At), terminal.Plain(m.Kind), m.Amount, terminal.Plain(m.AccountID), named(m.TransactionID), terminal.Plain(m.EndToEndID), named(m.ReturnID),
-		})
-	}
-	return t.Render() + "\n"
-}
-
-// named returns an id, or "" for a nil id.
-func named(id *string) string {
-	if id == nil {
-		return ""
-	}
-	return terminal.Plain(*id)
+	return rows([]string{"at", "kind", ">amount", "account", "transaction", "end-to-end id", "return id"}, all, func(m *simMovement) table.Row {
+		return table.Row{
+			moment(m.At), m.Kind, m.Amount, m.AccountID, orElse(m.TransactionID, "", terminal.Plain), m.EndToEndID, orElse(m.ReturnID, "", terminal.Plain),
+		}
+	})
 }

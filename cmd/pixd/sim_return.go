@@ -1,13 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"pixd/actors/scheme/provider"
-	"pixd/cmd/terminal"
 )
 
 func simReturnCommand() *cobra.Command {
@@ -24,18 +24,9 @@ func simReturnCommand() *cobra.Command {
 	}
 	ofOne(c, "the payout to return, by its end-to-end id", func(c *cobra.Command, _ string) error {
 		body := map[string]any{"end_to_end_id": c.Flags().Arg(0)}
-		if c.Flags().Changed("amount") {
-			body["amount"] = amount
-		}
-		if c.Flags().Changed("reason") {
-			body["reason"] = reason
-		}
-		var got struct {
-			ID string `json:"return_id"`
-		}
-		return f.reported(c, http.MethodPost, "/sim/returns", body, &got, func() string {
-			return facts([]fact{{"return id", terminal.Plain(got.ID)}})
-		})
+		addIfGiven(c, "amount", body, "amount", amount)
+		addIfGiven(c, "reason", body, "reason", reason)
+		return returnAnswer.print(c, f, http.MethodPost, "/sim/returns", body)
 	})
 	f.Add(c)
 	c.Flags().Int64Var(&amount, "amount", 0, "`N` base units (default what is left)")
@@ -43,19 +34,24 @@ func simReturnCommand() *cobra.Command {
 	return c
 }
 
-// infractionAnswer is the API's answer to the two commands about infractions.
-type infractionAnswer struct {
-	ID     string `json:"infraction_id"`
-	Status string
+// payoutReturn is the API's answer to the return of a payout.
+type payoutReturn struct {
+	ID string `json:"return_id"`
 }
 
-func (a *infractionAnswer) show() string {
-	all := []fact{{"infraction id", terminal.Plain(a.ID)}}
-	if a.Status != "" {
-		all = append(all, fact{"status", terminal.Plain(a.Status)})
-	}
-	return facts(all)
+var returnAnswer = answer[payoutReturn]{"something else", func(r *payoutReturn) string {
+	return facts([]fact{{"return id", r.ID}})
+}}
+
+// infraction is the API's answer to the two commands about infractions.
+type infraction struct {
+	ID     string `json:"infraction_id"`
+	Status string // empty in the answer to a report
 }
+
+var infractionAnswer = answer[infraction]{"something else", func(i *infraction) string {
+	return facts([]fact{{"infraction id", i.ID}, {"status", cmp.Or(i.Status, leftOut)}})
+}}
 
 func simInfractionCommand() *cobra.Command {
 	f := simAsked()
@@ -71,14 +67,9 @@ func simInfractionCommand() *cobra.Command {
 	}
 	ofOne(c, "the payment to report, by its end-to-end id", func(c *cobra.Command, _ string) error {
 		body := map[string]any{"end_to_end_id": c.Flags().Arg(0)}
-		if c.Flags().Changed("amount") {
-			body["amount"] = amount
-		}
-		if c.Flags().Changed("situation") {
-			body["situation"] = situation
-		}
-		var got infractionAnswer
-		return f.reported(c, http.MethodPost, "/sim/infractions", body, &got, got.show)
+		addIfGiven(c, "amount", body, "amount", amount)
+		addIfGiven(c, "situation", body, "situation", situation)
+		return infractionAnswer.print(c, f, http.MethodPost, "/sim/infractions", body)
 	})
 	f.Add(c)
 	c.Flags().Int64Var(&amount, "amount", 0, "`N` base units (default the whole payment)")
@@ -88,8 +79,7 @@ func simInfractionCommand() *cobra.Command {
 		Long:    "Makes the payer withdraw a report. Once is enough; again is harmless." + simHelp,
 		Example: "  pixd sim infraction cancel 019ca945-0a00-7900-8000-000000000000",
 	}, "the report to withdraw, by its infraction id", func(c *cobra.Command, id string) error {
-		var got infractionAnswer
-		return f.reported(c, http.MethodPost, "/sim/infractions/"+id+"/cancel", nil, &got, got.show)
+		return infractionAnswer.print(c, f, http.MethodPost, "/sim/infractions/"+id+"/cancel", nil)
 	}))
 	return c
 }
@@ -106,11 +96,15 @@ func simCapacityCommand() *cobra.Command {
 		ValidArgs: words,
 	}
 	ofOne(c, "what lookups meet: "+strings.Join(words, ", "), func(c *cobra.Command, _ string) error {
-		var got struct{ Lookups string }
-		return f.reported(c, http.MethodPut, "/sim/capacity", map[string]any{"lookups": c.Flags().Arg(0)}, &got, func() string {
-			return facts([]fact{{"lookups", terminal.Plain(got.Lookups)}})
-		})
+		return capacityAnswer.print(c, f, http.MethodPut, "/sim/capacity", map[string]any{"lookups": c.Flags().Arg(0)})
 	})
 	f.Add(c)
 	return c
 }
+
+// capacity is the API's answer to a change of the directory's capacity.
+type capacity struct{ Lookups string }
+
+var capacityAnswer = answer[capacity]{"something else", func(a *capacity) string {
+	return facts([]fact{{"lookups", a.Lookups}})
+}}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/big"
 	"net/http"
 	"os"
@@ -148,25 +147,25 @@ func (r *snapshotRun) line(took time.Duration) string {
 
 func snapshotList() *cobra.Command {
 	f := &adminFlags{}
-	var p listFlags
 	var dir string
-	c := &cobra.Command{
+	c := listing[snapshotFile]{
+		words: "pixd snapshot list", path: "/admin/snapshots", show: snapshotTable,
+	}.command(f, &cobra.Command{
 		Use:   "list [--snapshot-dir DIR]",
 		Short: "List snapshots, newest first",
 		Long: "Lists the snapshots of a running engine, newest first, or with --snapshot-dir those in a folder, without\n" +
 			"an engine. Amounts are base units. It reads what each file says of itself; pixd snapshot verify checks\n" +
 			"whether that is true." + listHelp + adminHelp,
 		Example: "  pixd snapshot list\n  pixd snapshot list --snapshot-dir /mnt/backup",
-		Args:    exactly(0, ""),
-	}
+	})
 	f.Add(c)
-	p.add(c)
 	c.Flags().StringVar(&dir, "snapshot-dir", "", "the snapshots in this `FOLDER`, without an engine")
-	c.RunE = func(c *cobra.Command, _ []string) error {
+	listEngine := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
 		if c.Flags().Changed("snapshot-dir") {
 			return f.listFolder(c, dir)
 		}
-		return showList(c, f, &p, "/admin/snapshots", "pixd snapshot list", snapshotTable)
+		return listEngine(c, args)
 	}
 	return c
 }
@@ -184,19 +183,11 @@ func (f *adminFlags) listFolder(c *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	if f.JSON {
-		return printJSON(c.OutOrStdout(), raw)
-	}
 	var l list
 	if err := json.Unmarshal(raw, &l); err != nil {
 		return err
 	}
-	rows, err := entries[snapshotFile](l)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(c.OutOrStdout(), snapshotTable(rows))
-	return err
+	return showEntries(c, f, l, snapshotTable, "")
 }
 
 // snapshotFile is a snapshot in an answer of the operator API.
@@ -212,18 +203,13 @@ type snapshotFile struct {
 }
 
 func snapshotTable(all []snapshotFile) string {
-	t := terminal.NewTable()
-	t.AppendHeader(table.Row{"file", "time", "position", "accounts", "balance", "size", "error"})
-	terminal.RightAligned(t, "position", "accounts", "balance", "size")
-	for _, s := range all {
-		row := table.Row{terminal.Plain(s.File), moment(s.CreatedAt), s.Position, s.Accounts, s.Balance, humanize.IBytes(s.Size), ""}
-		if s.Warning != nil {
-			row[6] = terminal.Plain(*s.Warning)
-		}
+	columns := []string{"file", "time", ">position", ">accounts", ">balance", ">size", "error"}
+	return rows(columns, all, func(s *snapshotFile) table.Row {
 		if s.Error != nil {
-			row = table.Row{terminal.Plain(s.File), "", "", "", "", humanize.IBytes(s.Size), terminal.Plain(*s.Error)}
+			return table.Row{s.File, "", "", "", "", humanize.IBytes(s.Size), *s.Error}
 		}
-		t.AppendRow(row)
-	}
-	return t.Render() + "\n"
+		return table.Row{
+			s.File, moment(s.CreatedAt), s.Position, s.Accounts, s.Balance, humanize.IBytes(s.Size), orElse(s.Warning, "", terminal.Plain),
+		}
+	})
 }

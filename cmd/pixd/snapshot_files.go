@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"os"
 	"os/signal"
 	"syscall"
@@ -70,7 +69,7 @@ func snapshotRestore() *cobra.Command {
 	}
 	c.Flags().StringVar(&o.DataDir, "data-dir", "", "the new data `FOLDER`")
 	c.Flags().StringVar(&o.TempDir, "temp-dir", os.TempDir(), "where rows are sorted, some 110 bytes for each record")
-	_ = c.MarkFlagRequired("data-dir")
+	requireFlags(c, "data-dir")
 	return c
 }
 
@@ -95,18 +94,18 @@ func withProgress(c *cobra.Command, o *journal.SnapshotOptions, do func(journal.
 // totals shows what a snapshot says of itself beside what its records come to.
 func totals(v *journal.VerifiedSnapshot) string {
 	m, found := v.Manifest, &v.Found
-	t := terminal.NewTable()
-	t.AppendHeader(table.Row{"", "snapshot", "records in it"})
-	terminal.RightAligned(t, "snapshot", "records in it")
-	t.AppendRow(table.Row{"position", m.Position(), found.Position})
-	t.AppendRow(table.Row{"accounts", m.Accounts, found.Accounts})
-	for _, a := range []struct {
+	type total struct {
 		name     string
-		says, is *big.Int
-	}{{"balance", m.Balance, &found.Balance}, {"pending", m.Pending, &found.Pending}, {"med held", m.MEDHeld, &found.MEDHeld}} {
-		t.AppendRow(table.Row{a.name, a.says, a.is})
+		says, is any // in the snapshot's manifest, and in its records
 	}
-	return fmt.Sprintf("%s, made %s by pixd %s: %d records, %d rows\n%s\n", m.Name(), m.CreatedAt.Format(time.RFC3339), terminal.Plain(m.Engine), found.Records, found.Rows, t.Render())
+	sums := rows([]string{"", ">snapshot", ">records in it"}, []total{
+		{"position", m.Position(), found.Position},
+		{"accounts", m.Accounts, found.Accounts},
+		{"balance", m.Balance, &found.Balance},
+		{"pending", m.Pending, &found.Pending},
+		{"med held", m.MEDHeld, &found.MEDHeld},
+	}, func(t *total) table.Row { return table.Row{t.name, t.says, t.is} })
+	return fmt.Sprintf("%s, made %s by pixd %s: %d records, %d rows\n%s", m.Name(), m.CreatedAt.Format(time.RFC3339), terminal.Plain(m.Engine), found.Records, found.Rows, sums)
 }
 
 // next says how to go on with a restored folder.

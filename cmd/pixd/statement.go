@@ -47,9 +47,7 @@ func statementCommand() *cobra.Command {
 	c.Flags().StringVar(&f.from, "from", "", "the first day or instant, `T`")
 	c.Flags().StringVar(&f.to, "to", "", "the last day, or the first instant that does not count, `T`")
 	c.Flags().BoolVar(&f.csv, "csv", false, "print CSV, for spreadsheets")
-	for _, name := range []string{"account", "from", "to"} {
-		_ = c.MarkFlagRequired(name)
-	}
+	requireFlags(c, "account", "from", "to")
 	return c
 }
 

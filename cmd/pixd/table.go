@@ -5,10 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/goccy/go-json"
@@ -22,18 +19,59 @@ import (
 // fact is one line of a description: a name and a value.
 type fact struct{ name, value string }
 
-// facts shows facts, one to a line.
+// leftOut is the value of a fact that a description does not show.
+const leftOut = "\x00"
+
+// facts shows facts, one to a line. The values are made safe for a terminal.
 func facts(all []fact) string {
 	t := terminal.NewTable()
 	for _, f := range all {
-		t.AppendRow(table.Row{f.name, f.value})
+		if f.value != leftOut {
+			t.AppendRow(table.Row{f.name, terminal.Plain(f.value)})
+		}
 	}
 	return t.Render() + "\n"
 }
 
-// cut returns the first n characters of a text, because a longer text would make a table too
-// wide.
+// rows shows a table, with a row for each of the entries, whose texts are made safe for a
+// terminal. Columns whose names begin with ">" are aligned to the right.
+func rows[T any](columns []string, all []T, cells func(*T) table.Row) string {
+	t := terminal.NewTable()
+	var header table.Row
+	var right []string
+	for _, column := range columns {
+		name, isRight := strings.CutPrefix(column, ">")
+		if isRight {
+			right = append(right, name)
+		}
+		header = append(header, name)
+	}
+	t.AppendHeader(header)
+	terminal.RightAligned(t, right...)
+	for i := range all {
+		row := cells(&all[i])
+		for n, cell := range row {
+			if text, ok := cell.(string); ok {
+				row[n] = terminal.Plain(text)
+			}
+		}
+		t.AppendRow(row)
+	}
+	return t.Render() + "\n"
+}
+
+// orElse shows a value, or absent for nil.
+func orElse[T any](v *T, absent string, show func(T) string) string {
+	if v == nil {
+		return absent
+	}
+	return show(*v)
+}
+
+// cut returns the first n characters of a text that is made safe for a terminal, because a
+// longer text would make a table too wide.
 func cut(s string, n int) string {
+	s = terminal.Plain(s)
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}
@@ -57,15 +95,7 @@ func printJSON(w io.Writer, raw []byte) error {
 
 // writeJSON writes a character of JSON, escaped if a terminal might take it for a command.
 func writeJSON(b *bufio.Writer, r rune) {
-	switch {
-	case unicode.IsGraphic(r):
-		_, _ = b.WriteRune(r)
-	case r > 0xffff:
-		high, low := utf16.EncodeRune(r)
-		fmt.Fprintf(b, `\u%04x\u%04x`, high, low)
-	default:
-		fmt.Fprintf(b, `\u%04x`, r)
-	}
+	_, _ = b.Write(terminal.AppendJSON(b.AvailableBuffer(), r))
 }
 
 // printList prints a list as printJSON does.
@@ -79,23 +109,9 @@ func printList(w io.Writer, l list) error {
 	return printJSON(w, bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
-// unitsPerReal is the number of base units in 1.00 BRL.
-const unitsPerReal = 100 * pix.UnitsPerCentavo
-
 // reais shows an amount in reais and centavos, with parts of a centavo only if there are
 // any.
-func reais(a pix.Amount) string {
-	sign, n := "", uint64(a)
-	if a < 0 {
-		sign, n = "-", -n
-	}
-	whole := strconv.FormatUint(n/unitsPerReal, 10)
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	rest := fmt.Sprintf("%04d", n%unitsPerReal)
-	return sign + whole + "." + strings.TrimSuffix(rest, "00")
-}
+func reais(a pix.Amount) string { return a.BRL(",", ".") }
 
 // money shows an amount in base units and in reais.
 func money(a pix.Amount) string { return fmt.Sprintf("%d (%s BRL)", a, reais(a)) }
@@ -111,12 +127,4 @@ func yes(b bool) string {
 func moment(at string) string {
 	whole, _, _ := strings.Cut(strings.TrimSuffix(terminal.Plain(at), "Z"), ".")
 	return whole + "Z"
-}
-
-// ever shows a time, or "never" for nil.
-func ever(at *string) string {
-	if at == nil {
-		return "never"
-	}
-	return moment(*at)
 }

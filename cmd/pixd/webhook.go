@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 
 	"pixd/cmd/operator"
-	"pixd/cmd/terminal"
 
 	"github.com/spf13/cobra"
 )
@@ -18,73 +16,36 @@ func webhookCommand() *cobra.Command {
 		webhookList(f), webhookShow(f), webhookRetry(f), webhookSubscriptions(f))
 }
 
-// listFilter is a flag that selects entries of a list. Its value is sent as a parameter of the
-// query; what is the flag's help text.
-type listFilter struct{ flag, parameter, what, value string }
-
-// filtered adds filters to a list command. The function that it returns adds those that were
-// given to the path, and to the command for the next page.
-func filtered(c *cobra.Command, all ...*listFilter) func(path, again string) (string, string) {
-	for _, f := range all {
-		c.Flags().StringVar(&f.value, f.flag, "", f.what)
-	}
-	return func(path, again string) (string, string) {
-		q := url.Values{}
-		for _, f := range all {
-			if c.Flags().Changed(f.flag) {
-				q.Set(f.parameter, f.value)
-				again += " --" + f.flag + " " + terminal.Plain(f.value)
-			}
-		}
-		if len(q) > 0 {
-			path += "?" + q.Encode()
-		}
-		return path, again
-	}
-}
-
 func webhookList(f *adminFlags) *cobra.Command {
-	var p listFlags
-	c := &cobra.Command{
+	return listing[delivery]{
+		words: "pixd webhook list", path: "/admin/webhook-deliveries", show: deliveries,
+		filters: []listFilter{
+			{"account", "account_id", "only this account's, by its `ID` (acc_…)"},
+			{"webhook", "webhook_id", "only this subscription's, by its `ID` (whk_…)"},
+			{"status", "status", "only deliveries in this `STATUS`: pending, delivered or dead"},
+		},
+	}.command(f, &cobra.Command{
 		Use:   "list [--account ID] [--webhook ID] [--status STATUS]",
 		Short: "List the deliveries of webhooks",
 		Long: "Lists the deliveries of webhooks, of all accounts or some. A delivery is one event for one\n" +
 			"subscription: pending until the subscriber has answered 2xx, dead when the engine has given up.\n" +
 			"Delivered ones are kept for 7 days." + listHelp + adminHelp,
 		Example: "  pixd webhook list --status dead",
-		Args:    exactly(0, ""),
-	}
-	query := filtered(c,
-		&listFilter{flag: "account", parameter: "account_id", what: "only this account's, by its `ID` (acc_…)"},
-		&listFilter{flag: "webhook", parameter: "webhook_id", what: "only this subscription's, by its `ID` (whk_…)"},
-		&listFilter{flag: "status", parameter: "status", what: "only deliveries in this `STATUS`: pending, delivered or dead"},
-	)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		path, again := query("/admin/webhook-deliveries", "pixd webhook list")
-		return showList(c, f, &p, path, again, deliveries)
-	}
-	p.add(c)
-	return c
+	})
 }
 
 func webhookSubscriptions(f *adminFlags) *cobra.Command {
-	var p listFlags
-	c := &cobra.Command{
+	return listing[subscription]{
+		words: "pixd webhook subscriptions", path: "/admin/webhooks", show: subscriptions,
+		filters: []listFilter{{"account", "account_id", "only this account's, by its `ID` (acc_…)"}},
+	}.command(f, &cobra.Command{
 		Use:   "subscriptions [--account ID]",
 		Short: "List webhook subscriptions",
 		Long: "Lists the webhook subscriptions of all accounts, or of one, with the number of their deliveries that\n" +
 			"are pending and dead. A stopped subscription gets no more webhooks: its URL answered 410. A removed\n" +
 			"one was removed by its merchant." + listHelp + adminHelp,
 		Example: "  pixd webhook subscriptions --account acc_7oi7njakvirg4",
-		Args:    exactly(0, ""),
-	}
-	query := filtered(c, &listFilter{flag: "account", parameter: "account_id", what: "only this account's, by its `ID` (acc_…)"})
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		path, again := query("/admin/webhooks", "pixd webhook subscriptions")
-		return showList(c, f, &p, path, again, subscriptions)
-	}
-	p.add(c)
-	return c
+	})
 }
 
 func webhookShow(f *adminFlags) *cobra.Command {
@@ -94,8 +55,7 @@ func webhookShow(f *adminFlags) *cobra.Command {
 		Long:    "Shows a delivery of a webhook, with each attempt and what came of it." + adminHelp,
 		Example: "  pixd webhook show dlv_agoksrikabyabyfvmcpxy5dmne",
 	}, "the delivery, as `pixd webhook list` has it", func(c *cobra.Command, id string) error {
-		var d delivery
-		return f.reported(c, http.MethodGet, "/admin/webhook-deliveries/"+id, nil, &d, func() string { return d.facts() })
+		return deliveryAnswer.print(c, f, http.MethodGet, "/admin/webhook-deliveries/"+id, nil)
 	})
 }
 
@@ -134,8 +94,7 @@ func (f *adminFlags) retryOne(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	var d delivery
-	return f.reported(c, http.MethodPost, "/admin/webhook-deliveries/"+id+"/retry", nil, &d, func() string { return d.facts() })
+	return deliveryAnswer.print(c, f, http.MethodPost, "/admin/webhook-deliveries/"+id+"/retry", nil)
 }
 
 func (f *adminFlags) retryAll(c *cobra.Command, webhook string) error {
@@ -143,11 +102,15 @@ func (f *adminFlags) retryAll(c *cobra.Command, webhook string) error {
 	if err != nil {
 		return fmt.Errorf("--webhook: %w", err)
 	}
-	var done struct {
-		Webhook string `json:"webhook_id"`
-		Retried int
-	}
-	return f.reported(c, http.MethodPost, "/admin/webhooks/"+id+"/retry", nil, &done, func() string {
-		return facts([]fact{{"subscription", terminal.Plain(done.Webhook)}, {"retried", fmt.Sprint(done.Retried)}})
-	})
+	return retriedAnswer.print(c, f, http.MethodPost, "/admin/webhooks/"+id+"/retry", nil)
 }
+
+// retried is the API's answer to the retrying of a subscription's dead deliveries.
+type retried struct {
+	Webhook string `json:"webhook_id"`
+	Retried int
+}
+
+var retriedAnswer = answer[retried]{"something else", func(r *retried) string {
+	return facts([]fact{{"subscription", r.Webhook}, {"retried", fmt.Sprint(r.Retried)}})
+}}

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"pixd/cmd/terminal"
-
 	"github.com/jedib0t/go-pretty/v6/table"
 )
 
@@ -40,36 +38,30 @@ func (a *attempt) result() string {
 		parts = append(parts, strconv.Itoa(*a.Code))
 	}
 	if a.Error != nil {
-		parts = append(parts, terminal.Plain(*a.Error))
+		parts = append(parts, *a.Error)
 	}
 	return cmp.Or(strings.Join(parts, " "), "no answer")
 }
 
+var deliveryAnswer = answer[delivery]{"something else", (*delivery).facts}
+
 func (d *delivery) facts() string {
 	all := []fact{
-		{"delivery", terminal.Plain(d.ID)},
-		{"account", terminal.Plain(d.Account)},
-		{"subscription", terminal.Plain(d.Webhook)},
-		{"event", terminal.Plain(d.Event)},
-		{"type", terminal.Plain(d.Type)},
+		{"delivery", d.ID},
+		{"account", d.Account},
+		{"subscription", d.Webhook},
+		{"event", d.Event},
+		{"type", d.Type},
 		{"sequence", strconv.FormatUint(d.Sequence, 10)},
-		{"status", terminal.Plain(d.Status)},
+		{"status", d.Status},
 		{"created", moment(d.CreatedAt)},
-		{"next attempt", none(d.NextAt)},
+		{"next attempt", orElse(d.NextAt, "–", moment)},
 	}
 	for i := range d.Attempts {
 		a := &d.Attempts[i]
 		all = append(all, fact{fmt.Sprintf("attempt %d", i+1), fmt.Sprintf("%s, %d ms: %s", moment(a.At), a.Duration, a.result())})
 	}
 	return facts(all)
-}
-
-// none shows a time, or a dash for nil.
-func none(at *string) string {
-	if at == nil {
-		return "–"
-	}
-	return moment(*at)
 }
 
 const (
@@ -81,18 +73,14 @@ func deliveries(all []delivery) string {
 	if len(all) == 0 {
 		return "no deliveries\n"
 	}
-	t := terminal.NewTable()
-	t.AppendHeader(table.Row{"delivery", "type", "status", "created", "next attempt", "attempts", "last result"})
-	terminal.RightAligned(t, "attempts")
-	for i := range all {
-		d := &all[i]
+	columns := []string{"delivery", "type", "status", "created", "next attempt", ">attempts", "last result"}
+	return rows(columns, all, func(d *delivery) table.Row {
 		last := "–"
 		if n := len(d.Attempts); n > 0 {
 			last = cut(d.Attempts[n-1].result(), longestResult)
 		}
-		t.AppendRow(table.Row{terminal.Plain(d.ID), terminal.Plain(d.Type), terminal.Plain(d.Status), moment(d.CreatedAt), none(d.NextAt), len(d.Attempts), last})
-	}
-	return t.Render() + "\n"
+		return table.Row{d.ID, d.Type, d.Status, moment(d.CreatedAt), orElse(d.NextAt, "–", moment), len(d.Attempts), last}
+	})
 }
 
 // subscription is a webhook subscription in the API's answer.
@@ -121,14 +109,10 @@ func subscriptions(all []subscription) string {
 	if len(all) == 0 {
 		return "no subscriptions\n"
 	}
-	t := terminal.NewTable()
-	t.AppendHeader(table.Row{"subscription", "account", "state", "pending", "dead", "created", "url", "events"})
-	terminal.RightAligned(t, "pending", "dead")
-	for i := range all {
-		s := &all[i]
-		t.AppendRow(table.Row{
-			terminal.Plain(s.ID), terminal.Plain(s.Account), s.state(), s.Pending, s.Dead, moment(s.CreatedAt), cut(terminal.Plain(s.URL), longestURL), terminal.Plain(strings.Join(s.Events, ",")),
-		})
-	}
-	return t.Render() + "\n"
+	columns := []string{"subscription", "account", "state", ">pending", ">dead", "created", "url", "events"}
+	return rows(columns, all, func(s *subscription) table.Row {
+		return table.Row{
+			s.ID, s.Account, s.state(), s.Pending, s.Dead, moment(s.CreatedAt), cut(s.URL, longestURL), strings.Join(s.Events, ","),
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -52,4 +53,25 @@ func Plain(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// AppendJSON appends a character of JSON text. A character that Plain would escape has the
+// escape of JSON's strings, which a reader of the JSON takes for the character itself.
+func AppendJSON(b []byte, r rune) []byte {
+	switch {
+	case ' ' <= r && r <= '~':
+		return append(b, byte(r))
+	case unicode.IsGraphic(r):
+		return utf8.AppendRune(b, r)
+	case r > 0xffff:
+		high, low := utf16.EncodeRune(r)
+		return appendEscape(appendEscape(b, high), low)
+	}
+	return appendEscape(b, r)
+}
+
+// appendEscape appends the escape of a character or of half a surrogate pair.
+func appendEscape(b []byte, r rune) []byte {
+	const digits = "0123456789abcdef"
+	return append(b, '\\', 'u', digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15])
 }

@@ -142,22 +142,14 @@ func (s *service) listed(id pix.AccountID) (any, error) {
 	return v, err
 }
 
-func (s *service) showAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
-	a, err := s.account(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
+func (s *service) showAccount(_ *fasthttp.RequestCtx, a *registry.Account) (int, any, error) {
 	v, err := s.show(a.ID)
 	return fasthttp.StatusOK, v, err
 }
 
 // changeAccount reads the settings, changes those that are given and writes all of them
 // back. It makes one change at a time, so that no change overwrites another.
-func (s *service) changeAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
-	a, err := s.account(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
+func (s *service) changeAccount(ctx *fasthttp.RequestCtx, a *registry.Account) (int, any, error) {
 	lock := &s.settings[uint64(a.ID)%uint64(len(s.settings))]
 	lock.Lock()
 	defer lock.Unlock()

@@ -99,7 +99,7 @@ func New(o Options) fasthttp.RequestHandler {
 }
 
 func (s *service) routes(r *router.Router) {
-	handle := func(method, path string, serve func(*fasthttp.RequestCtx) (int, any, error)) {
+	handle := func(method, path string, serve handler) {
 		r.Handle(method, path, control.Handle(s.Log, serve))
 	}
 	control.Probes(r, control.Build{Version: s.Version, Commit: s.Commit}, s.Ready)
@@ -108,15 +108,15 @@ func (s *service) routes(r *router.Router) {
 	}
 	handle("POST", "/admin/accounts", s.createAccount)
 	handle("GET", "/admin/accounts", s.listAccounts)
-	handle("GET", "/admin/accounts/{account_id}", s.showAccount)
-	handle("PATCH", "/admin/accounts/{account_id}", s.changeAccount)
-	handle("POST", "/admin/accounts/{account_id}/api-keys", s.createAPIKey)
-	handle("GET", "/admin/accounts/{account_id}/api-keys", s.listAPIKeys)
-	handle("GET", "/admin/accounts/{account_id}/pix-keys", s.listPixKeys)
-	handle("POST", "/admin/accounts/{account_id}/pix-keys", s.createPixKey)
-	handle("DELETE", "/admin/accounts/{account_id}/pix-keys/{key}", s.removePixKey)
-	handle("POST", "/admin/accounts/{account_id}/credits", s.createCredit)
-	handle("GET", "/admin/accounts/{account_id}/statement", s.exportStatement)
+	handle("GET", "/admin/accounts/{account_id}", about(s.account, s.showAccount))
+	handle("PATCH", "/admin/accounts/{account_id}", about(s.account, s.changeAccount))
+	handle("POST", "/admin/accounts/{account_id}/api-keys", about(s.account, s.createAPIKey))
+	handle("GET", "/admin/accounts/{account_id}/api-keys", about(s.account, s.listAPIKeys))
+	handle("GET", "/admin/accounts/{account_id}/pix-keys", about(s.account, s.listPixKeys))
+	handle("POST", "/admin/accounts/{account_id}/pix-keys", about(s.account, s.createPixKey))
+	handle("DELETE", "/admin/accounts/{account_id}/pix-keys/{key}", about(s.account, s.removePixKey))
+	handle("POST", "/admin/accounts/{account_id}/credits", about(s.account, s.createCredit))
+	handle("GET", "/admin/accounts/{account_id}/statement", about(s.account, s.exportStatement))
 	handle("GET", "/admin/alerts", s.listAlerts)
 	handle("GET", "/admin/audit", s.audit)
 	if s.Clock != nil {
@@ -124,10 +124,10 @@ func (s *service) routes(r *router.Router) {
 		handle("POST", "/admin/clock", s.acceptClock)
 	}
 	handle("GET", "/admin/med", s.listCases)
-	handle("GET", "/admin/med/{id}", s.showCase)
-	handle("POST", "/admin/med/{id}/analysis", s.analyse)
-	handle("POST", "/admin/med/{id}/refund", s.refundCase)
-	handle("POST", "/admin/med/{id}/resume", s.resumeCase)
+	handle("GET", "/admin/med/{id}", about(s.specialReturn, s.showCase))
+	handle("POST", "/admin/med/{id}/analysis", about(s.specialReturn, s.analyse))
+	handle("POST", "/admin/med/{id}/refund", about(s.specialReturn, s.refundCase))
+	handle("POST", "/admin/med/{id}/resume", about(s.specialReturn, s.resumeCase))
 	handle("GET", "/admin/payouts", s.listPayouts)
 	handle("POST", "/admin/payouts/{transaction_id}/approve", s.decide(ledger.Approved))
 	handle("POST", "/admin/payouts/{transaction_id}/decline", s.decide(ledger.Declined))
@@ -137,10 +137,10 @@ func (s *service) routes(r *router.Router) {
 	handle("GET", "/admin/webhooks", s.listWebhooks)
 	handle("POST", "/admin/webhooks/{id}/retry", s.retryWebhook)
 	handle("GET", "/admin/webhook-deliveries", s.listDeliveries)
-	handle("GET", "/admin/webhook-deliveries/{id}", s.showDelivery)
-	handle("POST", "/admin/webhook-deliveries/{id}/retry", s.retryDelivery)
-	handle("PATCH", "/admin/api-keys/{client_id}", s.changeAPIKey)
-	handle("DELETE", "/admin/api-keys/{client_id}", s.revokeAPIKey)
+	handle("GET", "/admin/webhook-deliveries/{id}", about(s.delivery, s.showDelivery))
+	handle("POST", "/admin/webhook-deliveries/{id}/retry", about(s.delivery, s.retryDelivery))
+	handle("PATCH", "/admin/api-keys/{client_id}", about(s.apiKey, s.changeAPIKey))
+	handle("DELETE", "/admin/api-keys/{client_id}", about(s.apiKey, s.revokeAPIKey))
 }
 
 // audit is GET /admin/audit.
@@ -152,6 +152,10 @@ func (s *service) audit(*fasthttp.RequestCtx) (int, any, error) {
 // account returns the account that the path names.
 func (s *service) account(ctx *fasthttp.RequestCtx) (*registry.Account, error) {
 	name, _ := ctx.UserValue("account_id").(string)
+	return s.accountNamed(name)
+}
+
+func (s *service) accountNamed(name string) (*registry.Account, error) {
 	if id, ok := pix.ParseAccountID(name); ok {
 		if a, ok := s.Registry.Account(id); ok {
 			return a, nil

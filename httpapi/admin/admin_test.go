@@ -213,7 +213,7 @@ func TestCut(t *testing.T) {
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&fasthttp.Request{}, nil, nil)
 	ctx.SetUserValue("account_id", ids[0].String())
-	control.Handle(slog.New(slog.DiscardHandler), s.showAccount)(&ctx)
+	control.Handle(slog.New(slog.DiscardHandler), about(s.account, s.showAccount))(&ctx)
 	if !ctx.Hijacked() {
 		t.Errorf("answered: %d %s", ctx.Response.StatusCode(), ctx.Response.Body())
 	}

@@ -44,8 +44,7 @@ func instant(m pix.Millis) *string {
 	if m == 0 {
 		return nil
 	}
-	s := m.String()
-	return &s
+	return new(m.String())
 }
 
 const (
@@ -55,11 +54,7 @@ const (
 
 var lower32 = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-func (s *service) createAPIKey(ctx *fasthttp.RequestCtx) (int, any, error) {
-	a, err := s.account(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
+func (s *service) createAPIKey(ctx *fasthttp.RequestCtx, a *registry.Account) (int, any, error) {
 	f := control.Read(ctx.PostBody(), "permissions", "ip_whitelist", "expires_at", "signing")
 	f.Need("permissions")
 	k := registry.APIKey{Account: a.ID, Signing: true}
@@ -100,11 +95,7 @@ func keyFields(f strictjson.Form, k *registry.APIKey) {
 	}
 }
 
-func (s *service) listAPIKeys(ctx *fasthttp.RequestCtx) (int, any, error) {
-	a, err := s.account(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
+func (s *service) listAPIKeys(ctx *fasthttp.RequestCtx, a *registry.Account) (int, any, error) {
 	p, err := control.ReadPage(ctx)
 	if err != nil {
 		return 0, nil, err
@@ -119,11 +110,7 @@ func (s *service) listAPIKeys(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusOK, l, err
 }
 
-func (s *service) changeAPIKey(ctx *fasthttp.RequestCtx) (int, any, error) {
-	id, err := s.apiKey(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
+func (s *service) changeAPIKey(ctx *fasthttp.RequestCtx, id string) (int, any, error) {
 	f := control.Read(ctx.PostBody(), "permissions", "ip_whitelist", "expires_at")
 	keyFields(f, new(registry.APIKey))
 	if err := f.Fault(); err != nil {
@@ -132,11 +119,7 @@ func (s *service) changeAPIKey(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return s.editAPIKey(id, func(k *registry.APIKey) { keyFields(f, k) })
 }
 
-func (s *service) revokeAPIKey(ctx *fasthttp.RequestCtx) (int, any, error) {
-	id, err := s.apiKey(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
+func (s *service) revokeAPIKey(_ *fasthttp.RequestCtx, id string) (int, any, error) {
 	return s.editAPIKey(id, func(k *registry.APIKey) { k.Active = false })
 }
 

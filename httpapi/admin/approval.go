@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"net/url"
 	"strings"
 	"unicode/utf8"
 
@@ -22,12 +21,8 @@ func named(s string) bool {
 
 // decide is POST /admin/payouts/:transaction_id/approve, or …/decline: an operator's
 // decision on a payout that waits for approval.
-func (s *service) decide(word ledger.Approval) func(*fasthttp.RequestCtx) (int, any, error) {
-	return func(ctx *fasthttp.RequestCtx) (int, any, error) {
-		o, err := s.payout(ctx)
-		if err != nil {
-			return 0, nil, err
-		}
+func (s *service) decide(word ledger.Approval) handler {
+	return about(s.payout, func(ctx *fasthttp.RequestCtx, o *ledger.Owned) (int, any, error) {
 		name, err := readOperator(ctx)
 		if err != nil {
 			return 0, nil, err
@@ -37,16 +32,15 @@ func (s *service) decide(word ledger.Approval) func(*fasthttp.RequestCtx) (int, 
 			return 0, nil, err
 		}
 		return fasthttp.StatusOK, s.ownedItem(ledger.Owned{Account: o.Account, Tx: a.Tx}), nil
-	}
+	})
 }
 
 // payout returns the payout that the path names, by its transaction_id or its id. It does
 // not accept an end-to-end id, because several payouts may share one.
 func (s *service) payout(ctx *fasthttp.RequestCtx) (*ledger.Owned, error) {
-	name, _ := ctx.UserValue("transaction_id").(string)
-	id, err := url.PathUnescape(name)
+	id, err := readPath(ctx, "transaction_id", "no payout %q")
 	if err != nil {
-		return nil, control.Missing("no payout %q", name)
+		return nil, err
 	}
 	o, err := s.History.Anyone(id)
 	if err != nil {

@@ -22,8 +22,7 @@ type clockView struct {
 func viewOf(s clock.State) clockView {
 	v := clockView{Now: s.Now.String(), Doubted: s.Doubted, Behind: int64(s.Behind), Wall: int64(s.Wall)}
 	if s.Scheme != nil {
-		differs := int64(*s.Scheme)
-		v.Scheme = &differs
+		v.Scheme = new(int64(*s.Scheme))
 	}
 	return v
 }

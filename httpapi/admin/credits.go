@@ -7,6 +7,7 @@ import (
 
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
+	"pixd/actors/registry"
 	"pixd/httpapi"
 	"pixd/httpapi/control"
 )
@@ -16,11 +17,7 @@ var creditKinds = map[string]pix.TxKind{"ted": pix.TxTED, "internal": pix.TxInte
 
 // createCredit books money on an account. A second request with the same reference is
 // answered with the first request's result.
-func (s *service) createCredit(ctx *fasthttp.RequestCtx) (int, any, error) {
-	a, err := s.account(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
+func (s *service) createCredit(ctx *fasthttp.RequestCtx, a *registry.Account) (int, any, error) {
 	f := control.Read(ctx.PostBody(), "amount", "type", "description", "payer_name", "payer_document", "reference")
 	f.Need("amount", "type")
 	var c ledger.Credit

@@ -1,8 +1,6 @@
 package admin
 
 import (
-	"encoding/hex"
-	"net/url"
 	"slices"
 
 	"github.com/goccy/go-json"
@@ -54,35 +52,22 @@ func (s *service) listCases(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	all, next, err := s.History.AllCases(status, after, limit)
-	if err != nil {
-		return 0, nil, err
-	}
-	l := control.List{Data: make([]any, len(all)), Next: orNull(hex.EncodeToString(next))}
-	for i := range all {
-		if l.Data[i], err = s.ownedCase(all[i]); err != nil {
-			return 0, nil, err
-		}
-	}
-	return fasthttp.StatusOK, l, nil
+	return listBehind(func() ([]ledger.OwnedCase, []byte, error) {
+		return s.History.AllCases(status, after, limit)
+	}, s.ownedCase)
 }
 
 // showCase is GET /admin/med/:id.
-func (s *service) showCase(ctx *fasthttp.RequestCtx) (int, any, error) {
-	o, err := s.specialReturn(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
+func (s *service) showCase(ctx *fasthttp.RequestCtx, o *ledger.OwnedCase) (int, any, error) {
 	body, err := s.ownedCase(*o)
 	return fasthttp.StatusOK, body, err
 }
 
 // specialReturn returns the special-return case that the path names.
 func (s *service) specialReturn(ctx *fasthttp.RequestCtx) (*ledger.OwnedCase, error) {
-	name, _ := ctx.UserValue("id").(string)
-	id, err := url.PathUnescape(name)
+	id, err := readPath(ctx, "id", "no case %q")
 	if err != nil {
-		return nil, control.Missing("no case %q", name)
+		return nil, err
 	}
 	o, err := s.History.AnyCase(id)
 	if err == nil && o == nil {
@@ -92,11 +77,7 @@ func (s *service) specialReturn(ctx *fasthttp.RequestCtx) (*ledger.OwnedCase, er
 }
 
 // analyse is POST /admin/med/:id/analysis: the institution's analyst closes a case.
-func (s *service) analyse(ctx *fasthttp.RequestCtx) (int, any, error) {
-	o, err := s.specialReturn(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
+func (s *service) analyse(ctx *fasthttp.RequestCtx, o *ledger.OwnedCase) (int, any, error) {
 	f := control.Read(ctx.PostBody(), "result", "details")
 	var result, details string
 	f.Need("result")
@@ -109,12 +90,7 @@ func (s *service) analyse(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if refusal != nil {
 		return 0, nil, refused(refusal)
 	}
-	a, err := s.do(o.Account, command)
-	if err != nil {
-		return 0, nil, err
-	}
-	body, err := s.ownedCase(ledger.OwnedCase{Account: o.Account, Case: a.Case})
-	return fasthttp.StatusOK, body, err
+	return s.changeCase(o, command, fasthttp.StatusOK)
 }
 
 // awaits tells whether a case waits for an operator since a restore.
@@ -122,16 +98,16 @@ func (s *service) awaits(k *ledger.Case) bool { return s.Awaits != nil && s.Awai
 
 // refundCase is POST /admin/med/:id/refund: the engine tries the refunds of a case again of
 // which one has failed for good.
-func (s *service) refundCase(ctx *fasthttp.RequestCtx) (int, any, error) {
-	return s.letGoOn(ctx, func(o *ledger.OwnedCase, operator string) (ledger.Command, error) {
+func (s *service) refundCase(ctx *fasthttp.RequestCtx, o *ledger.OwnedCase) (int, any, error) {
+	return s.letGoOn(ctx, o, func(operator string) (ledger.Command, error) {
 		return ledger.RetryCase{ID: o.Case.ID, Operator: operator}, nil
 	})
 }
 
 // resumeCase is POST /admin/med/:id/resume: the engine goes on with a case that waits since a
 // restore, once the scheme has said what was returned of its payment.
-func (s *service) resumeCase(ctx *fasthttp.RequestCtx) (int, any, error) {
-	return s.letGoOn(ctx, func(o *ledger.OwnedCase, operator string) (ledger.Command, error) {
+func (s *service) resumeCase(ctx *fasthttp.RequestCtx, o *ledger.OwnedCase) (int, any, error) {
+	return s.letGoOn(ctx, o, func(operator string) (ledger.Command, error) {
 		c := ledger.ResumeCase{ID: o.Case.ID, Operator: operator}
 		if !s.awaits(o.Case) {
 			return c, nil // it is refused, and the scheme need not be asked
@@ -147,23 +123,24 @@ func (s *service) resumeCase(ctx *fasthttp.RequestCtx) (int, any, error) {
 
 // letGoOn carries out an operator's command about a case. The answer is 202: what follows from
 // it comes later.
-func (s *service) letGoOn(ctx *fasthttp.RequestCtx, command func(*ledger.OwnedCase, string) (ledger.Command, error)) (int, any, error) {
-	o, err := s.specialReturn(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
+func (s *service) letGoOn(ctx *fasthttp.RequestCtx, o *ledger.OwnedCase, command func(operator string) (ledger.Command, error)) (int, any, error) {
 	operator, err := readOperator(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
-	c, err := command(o, operator)
+	c, err := command(operator)
 	if err != nil {
 		return 0, nil, err
 	}
+	return s.changeCase(o, c, fasthttp.StatusAccepted)
+}
+
+// changeCase has the engine carry out a command about a case, and answers with the case.
+func (s *service) changeCase(o *ledger.OwnedCase, c ledger.Command, status int) (int, any, error) {
 	a, err := s.do(o.Account, c)
 	if err != nil {
 		return 0, nil, err
 	}
 	body, err := s.ownedCase(ledger.OwnedCase{Account: o.Account, Case: a.Case})
-	return fasthttp.StatusAccepted, body, err
+	return status, body, err
 }

@@ -41,11 +41,7 @@ func shownPixKey(k *registry.PixKey, status string) pixKey {
 
 // listPixKeys lists an account's keys in the order in which they were made; the first key is
 // the one in the account's QR codes.
-func (s *service) listPixKeys(ctx *fasthttp.RequestCtx) (int, any, error) {
-	a, err := s.account(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
+func (s *service) listPixKeys(ctx *fasthttp.RequestCtx, a *registry.Account) (int, any, error) {
 	p, err := control.ReadPage(ctx)
 	if err != nil {
 		return 0, nil, err
@@ -68,11 +64,7 @@ func keysOf(a *registry.Account, find func(key string) (*registry.PixKey, bool))
 
 // createPixKey reserves a PIX key for an account. It succeeds once the reservation is
 // durable. If the scheme cannot be reached now, the key is registered with it later.
-func (s *service) createPixKey(ctx *fasthttp.RequestCtx) (int, any, error) {
-	a, err := s.account(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
+func (s *service) createPixKey(ctx *fasthttp.RequestCtx, a *registry.Account) (int, any, error) {
 	key, err := s.readPixKey(control.Read(ctx.PostBody(), "key", "key_type"))
 	if err != nil {
 		return 0, nil, err
@@ -89,11 +81,7 @@ func (s *service) createPixKey(ctx *fasthttp.RequestCtx) (int, any, error) {
 
 // removePixKey takes a PIX key from an account. It succeeds once the removal is durable. If
 // the scheme cannot be reached now, it is told later.
-func (s *service) removePixKey(ctx *fasthttp.RequestCtx) (int, any, error) {
-	a, err := s.account(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
+func (s *service) removePixKey(ctx *fasthttp.RequestCtx, a *registry.Account) (int, any, error) {
 	raw, _ := ctx.UserValue("key").(string)
 	name, err := url.PathUnescape(raw)
 	if err != nil {

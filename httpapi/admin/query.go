@@ -2,6 +2,7 @@ package admin
 
 import (
 	"encoding/hex"
+	"net/url"
 
 	"github.com/valyala/fasthttp"
 
@@ -15,12 +16,11 @@ func (s *service) accountAsked(ctx *fasthttp.RequestCtx) (pix.AccountID, error) 
 	if name == "" {
 		return 0, nil
 	}
-	if id, ok := pix.ParseAccountID(name); ok {
-		if _, ok := s.Registry.Account(id); ok {
-			return id, nil
-		}
+	a, err := s.accountNamed(name)
+	if err != nil {
+		return 0, err
 	}
-	return 0, control.Missing("no account %q", name)
+	return a.ID, nil
 }
 
 // readCursor returns the key from which a list goes on; nil: it begins. is tells whether a key is
@@ -31,4 +31,46 @@ func readCursor(ctx *fasthttp.RequestCtx, is func(key []byte) bool) ([]byte, err
 		return nil, control.Bad("cursor must be a next_cursor of this list")
 	}
 	return after, nil
+}
+
+// listBehind answers a request for a page of a list. read returns the page's entries and the key
+// behind which the next page begins, and show returns an entry as it is sent.
+func listBehind[T, V any](read func() (all []T, next []byte, err error), show func(T) (V, error)) (int, any, error) {
+	all, next, err := read()
+	if err != nil {
+		return 0, nil, err
+	}
+	l := control.List{Data: make([]any, len(all)), Next: orNull(hex.EncodeToString(next))}
+	for i := range all {
+		if l.Data[i], err = show(all[i]); err != nil {
+			return 0, nil, err
+		}
+	}
+	return fasthttp.StatusOK, l, nil
+}
+
+// handler answers a request with a status and a value, or returns an error.
+type handler = func(*fasthttp.RequestCtx) (int, any, error)
+
+// about returns the handler of requests about something that the path names, such as an account:
+// find finds it, and serve answers.
+func about[T any](find func(*fasthttp.RequestCtx) (T, error), serve func(*fasthttp.RequestCtx, T) (int, any, error)) handler {
+	return func(ctx *fasthttp.RequestCtx) (int, any, error) {
+		it, err := find(ctx)
+		if err != nil {
+			return 0, nil, err
+		}
+		return serve(ctx, it)
+	}
+}
+
+// readPath returns a part of the path. If it cannot be decoded, the error has the text missing,
+// whose verb shows that part.
+func readPath(ctx *fasthttp.RequestCtx, part, missing string) (string, error) {
+	raw, _ := ctx.UserValue(part).(string)
+	text, err := url.PathUnescape(raw)
+	if err != nil {
+		return "", control.Missing(missing, raw)
+	}
+	return text, nil
 }

@@ -67,11 +67,10 @@ func runOf(r *SnapshotRun) *runRow {
 	}
 	row := &runRow{
 		Status: "running", StartedAt: r.StartedAt.String(), Stage: orNull(r.Stage), Done: r.Done, Total: r.Total,
-		Path: orNull(r.Path), Err: orNull(r.Err),
+		FinishedAt: instant(r.FinishedAt), Path: orNull(r.Path), Err: orNull(r.Err),
 	}
 	if r.FinishedAt != 0 {
-		finished := r.FinishedAt.String()
-		row.Status, row.Stage, row.FinishedAt = "finished", nil, &finished
+		row.Status, row.Stage = "finished", nil
 	}
 	if r.Err != "" {
 		row.Status = "failed"

@@ -9,6 +9,7 @@ import (
 
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
+	"pixd/actors/registry"
 	"pixd/httpapi/control"
 )
 
@@ -23,11 +24,7 @@ const (
 // exportStatement is GET /admin/accounts/:account_id/statement?from=&to=&format=: it sends all
 // movements of the account that are booked when the request arrives and lie in the span, the
 // oldest first.
-func (s *service) exportStatement(ctx *fasthttp.RequestCtx) (int, any, error) {
-	a, err := s.account(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
+func (s *service) exportStatement(ctx *fasthttp.RequestCtx, a *registry.Account) (int, any, error) {
 	q := ctx.QueryArgs()
 	from, until, err := ReadSpan(string(q.Peek("from")), string(q.Peek("to")))
 	if err != nil {

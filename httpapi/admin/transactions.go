@@ -1,9 +1,6 @@
 package admin
 
 import (
-	"encoding/hex"
-	"net/url"
-
 	"github.com/goccy/go-json"
 
 	"github.com/valyala/fasthttp"
@@ -42,10 +39,9 @@ func (s *service) ownedItem(o ledger.Owned) json.RawMessage {
 
 // showTransaction is GET /admin/transactions/:id.
 func (s *service) showTransaction(ctx *fasthttp.RequestCtx) (int, any, error) {
-	name, _ := ctx.UserValue("id").(string)
-	id, err := url.PathUnescape(name)
+	id, err := readPath(ctx, "id", "no transaction %q")
 	if err != nil {
-		return 0, nil, control.Missing("no transaction %q", name)
+		return 0, nil, err
 	}
 	o, err := s.History.Anyone(id)
 	if err != nil {
@@ -96,19 +92,10 @@ func (s *service) listPayouts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	var all []ledger.Owned
-	var next []byte
-	if over {
-		all, next, err = s.History.Ended(account, end, after, limit)
-	} else {
-		all, next, err = s.History.InFlight(account, statuses, after, limit)
-	}
-	if err != nil {
-		return 0, nil, err
-	}
-	l := control.List{Data: make([]any, len(all)), Next: orNull(hex.EncodeToString(next))}
-	for i := range all {
-		l.Data[i] = s.ownedItem(all[i])
-	}
-	return fasthttp.StatusOK, l, nil
+	return listBehind(func() ([]ledger.Owned, []byte, error) {
+		if over {
+			return s.History.Ended(account, end, after, limit)
+		}
+		return s.History.InFlight(account, statuses, after, limit)
+	}, func(o ledger.Owned) (json.RawMessage, error) { return s.ownedItem(o), nil })
 }

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"encoding/hex"
 	"errors"
 	"net/url"
 
@@ -48,17 +47,9 @@ func (s *service) listWebhooks(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	all, next, err := s.History.AllSubscriptions(account, after, limit)
-	if err != nil {
-		return 0, nil, err
-	}
-	l := control.List{Data: make([]any, len(all)), Next: orNull(hex.EncodeToString(next))}
-	for i, k := range all {
-		if l.Data[i], err = s.webhookRow(k); err != nil {
-			return 0, nil, err
-		}
-	}
-	return fasthttp.StatusOK, l, nil
+	return listBehind(func() ([]*ledger.Subscription, []byte, error) {
+		return s.History.AllSubscriptions(account, after, limit)
+	}, s.webhookRow)
 }
 
 func (s *service) webhookRow(k *ledger.Subscription) (w webhookRow, err error) {
@@ -115,11 +106,7 @@ func deliveryOf(d *ledger.DeliveryItem, webhook pix.SubscriptionID) deliveryRow 
 		ID: layout.DeliveryID{Target: d.Target, Sequence: d.Event.Sequence}.String(), Account: d.Target.Account.String(),
 		Webhook: webhook.String(), Event: d.Event.ID.String(), Type: d.Event.Kind.String(), Sequence: d.Event.Sequence,
 		Status: d.State.String(), Reason: orNull(d.Status.Why), CreatedAt: d.Status.CreatedAt.String(), Attempts: []attemptRow{},
-		Held: d.Status.Due == layout.Held,
-	}
-	if at := d.Status.NextAttempt(); at != 0 {
-		next := at.String()
-		row.Next = &next
+		Held: d.Status.Due == layout.Held, Next: instant(d.Status.NextAttempt()),
 	}
 	for _, a := range d.Status.Attempts {
 		one := attemptRow{At: a.At.String(), Err: orNull(a.Err), Duration: int64(a.Took)}
@@ -164,18 +151,10 @@ func (s *service) listDeliveries(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	all, next, err := s.History.AllDeliveries(account, number, state, after, limit)
-	if err != nil {
-		return 0, nil, err
-	}
-	l := control.List{Data: make([]any, len(all)), Next: orNull(hex.EncodeToString(next))}
 	ids := map[layout.Target]pix.SubscriptionID{}
-	for i := range all {
-		if l.Data[i], err = s.deliveryRow(&all[i], ids); err != nil {
-			return 0, nil, err
-		}
-	}
-	return fasthttp.StatusOK, l, nil
+	return listBehind(func() ([]ledger.DeliveryItem, []byte, error) {
+		return s.History.AllDeliveries(account, number, state, after, limit)
+	}, func(d ledger.DeliveryItem) (deliveryRow, error) { return s.deliveryRow(&d, ids) })
 }
 
 // deliveryRow returns a delivery with the id of its subscription, which it keeps in ids.
@@ -210,25 +189,21 @@ func (s *service) delivery(ctx *fasthttp.RequestCtx) (*ledger.DeliveryItem, erro
 }
 
 // showDelivery is GET /admin/webhook-deliveries/:id.
-func (s *service) showDelivery(ctx *fasthttp.RequestCtx) (int, any, error) {
-	d, err := s.delivery(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
+func (s *service) showDelivery(_ *fasthttp.RequestCtx, d *ledger.DeliveryItem) (int, any, error) {
 	row, err := s.deliveryRow(d, map[layout.Target]pix.SubscriptionID{})
 	return fasthttp.StatusOK, row, err
 }
 
 // retryDelivery is POST /admin/webhook-deliveries/:id/retry.
-func (s *service) retryDelivery(ctx *fasthttp.RequestCtx) (int, any, error) {
-	d, err := s.delivery(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
+func (s *service) retryDelivery(ctx *fasthttp.RequestCtx, d *ledger.DeliveryItem) (int, any, error) {
 	if err := retried(s.Webhooks.Retry(d.Target, d.Event)); err != nil {
 		return 0, nil, err
 	}
-	_, row, err := s.showDelivery(ctx)
+	d, err := s.delivery(ctx) // as it is now
+	if err != nil {
+		return 0, nil, err
+	}
+	_, row, err := s.showDelivery(ctx, d)
 	return fasthttp.StatusAccepted, row, err
 }
 

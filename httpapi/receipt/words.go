@@ -3,7 +3,7 @@ package receipt
 import (
 	_ "embed"
 	"fmt"
-	"strconv"
+	"strings"
 	"time"
 
 	"pixd/actors/pix"
@@ -41,23 +41,14 @@ func reason(code string) string {
 	return code
 }
 
-const unitsPerReal = 100 * pix.UnitsPerCentavo
-
 // reais writes an amount of base units as R$ 1.234,56. An amount that is not whole centavos
 // gets four decimals.
 func reais(a pix.Amount) string {
-	sign, n := "", uint64(a) //nolint:gosec // a negative amount is turned into its opposite, which fits
-	if a < 0 {
-		sign, n = "-", -n
+	number, isNegative := strings.CutPrefix(a.BRL(".", ","), "-")
+	if isNegative {
+		return "-R$ " + number
 	}
-	whole, rest := strconv.FormatUint(n/unitsPerReal, 10), n%unitsPerReal
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "." + whole[i:]
-	}
-	if rest%pix.UnitsPerCentavo == 0 {
-		return fmt.Sprintf("%sR$ %s,%02d", sign, whole, rest/pix.UnitsPerCentavo)
-	}
-	return fmt.Sprintf("%sR$ %s,%04d", sign, whole, rest)
+	return "R$ " + number
 }
 
 // zoneFile is America/Sao_Paulo of the IANA time zone database, which is in the public domain.

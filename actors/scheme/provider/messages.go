@@ -171,10 +171,7 @@ func ReadLookup(body []byte) (q scheme.Query, err error) {
 	if err := decode(body, &m, false); err != nil {
 		return q, err
 	}
-	if q.Tx, err = parseIDs(m.TransactionID, m.EndToEndID); err != nil {
-		return q, err
-	}
-	if q.Account, err = parseAccount(m.AccountID); err != nil {
+	if q.Tx, q.Account, err = parseNames(m.TransactionID, m.EndToEndID, m.AccountID); err != nil {
 		return q, err
 	}
 	q.EndToEnd = m.EndToEndID
@@ -188,14 +185,11 @@ func ReadPayment(body []byte) (p scheme.Payment, err error) {
 	if err := decode(body, &m, false); err != nil {
 		return p, err
 	}
-	if p.Tx, err = parseIDs(m.TransactionID, m.EndToEndID); err != nil {
+	if p.Tx, p.Account, err = parseNames(m.TransactionID, m.EndToEndID, m.AccountID); err != nil {
 		return p, err
 	}
-	if p.Account, err = parseAccount(m.AccountID); err != nil {
+	if err = checkAmount(m.Amount); err != nil {
 		return p, err
-	}
-	if m.Amount < 1 || m.Amount > pix.MaxAmount {
-		return p, errAmount
 	}
 	if m.RecipientISPB != "" && !pix.RecipientISPB(m.RecipientISPB) {
 		return p, errors.New("recipient_ispb must be 8 digits")
@@ -230,6 +224,15 @@ func parseIDs(tx, endToEnd string) (pix.TxID, error) {
 		return id, errors.New("end_to_end_id must have 1 to 35 characters")
 	}
 	return id, nil
+}
+
+// parseNames reads what a message about a transaction names: the transaction, with the end-to-end
+// id that parseIDs checks, and the account.
+func parseNames(tx, endToEnd, account string) (id pix.TxID, a pix.AccountID, err error) {
+	if id, err = parseIDs(tx, endToEnd); err == nil {
+		a, err = parseAccount(account)
+	}
+	return id, a, err
 }
 
 func parseAccount(s string) (pix.AccountID, error) {

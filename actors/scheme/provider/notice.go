@@ -154,7 +154,8 @@ func (m *Notice) only(kind scheme.NoticeKind) error {
 
 var errEndToEnd = errors.New("end_to_end_id must be E, an ISPB, yyyyMMddHHmm and 11 letters or digits")
 
-func amount(a pix.Amount) error {
+// checkAmount refuses what is no amount of one payment or return.
+func checkAmount(a pix.Amount) error {
 	if a < 1 || a > pix.MaxAmount {
 		return errAmount
 	}
@@ -170,7 +171,7 @@ func (m *Notice) arrival() (scheme.Notice, error) {
 		return scheme.Notice{}, errors.New("arrived is required")
 	case !pix.ValidEndToEnd(m.EndToEndID):
 		return scheme.Notice{}, errEndToEnd
-	case amount(a.Amount) != nil:
+	case checkAmount(a.Amount) != nil:
 		return scheme.Notice{}, errAmount
 	}
 	var paid pix.Millis
@@ -197,7 +198,7 @@ func (m *Notice) outcome(kind scheme.NoticeKind) (scheme.Notice, error) {
 		return scheme.Notice{}, errors.New("reason goes with payment_rejected, return_rejected and return_received, in at most 35 characters")
 	case kind == scheme.ReturnReceived && !pix.ValidReturnID(m.ReturnID):
 		return scheme.Notice{}, errors.New("return_id must be D, an ISPB, yyyyMMddHHmm and 11 letters or digits")
-	case kind == scheme.ReturnReceived && amount(m.Amount) != nil:
+	case kind == scheme.ReturnReceived && checkAmount(m.Amount) != nil:
 		return scheme.Notice{}, errAmount
 	}
 	return scheme.Notice{Kind: kind, Tx: tx, EndToEnd: m.EndToEndID, Reason: m.Reason, ReturnID: m.ReturnID, Amount: m.Amount}, nil
@@ -211,7 +212,7 @@ func (m *Notice) infraction(kind scheme.NoticeKind) (scheme.Notice, error) {
 		return scheme.Notice{}, errEndToEnd
 	case !messageID(m.InfractionID):
 		return scheme.Notice{}, errors.New("infraction_id must be 1 to 64 letters, digits, dots, dashes or underscores")
-	case kind == scheme.InfractionOpened && amount(m.Amount) != nil:
+	case kind == scheme.InfractionOpened && checkAmount(m.Amount) != nil:
 		return scheme.Notice{}, errAmount
 	case kind == scheme.InfractionOpened && !slices.Contains(Situations, m.Situation):
 		return scheme.Notice{}, fmt.Errorf("situation must be one of %v", Situations)

@@ -33,18 +33,19 @@ func (p *Provider) Close() { p.client.close() }
 
 // RegisterKey implements scheme.Scheme.
 func (p *Provider) RegisterKey(ctx context.Context, k pix.Key, a pix.AccountID) error {
-	var done Done
-	if err := p.ask(ctx, PathRegister, Registration{keyOf(k), a.String()}, &done); err != nil {
-		return fmt.Errorf("scheme: register a key of %v: %w", a, err)
-	}
-	return nil
+	return p.tellKey(ctx, PathRegister, "register", k, a)
 }
 
 // DeregisterKey implements scheme.Scheme.
 func (p *Provider) DeregisterKey(ctx context.Context, k pix.Key, a pix.AccountID) error {
+	return p.tellKey(ctx, PathDeregister, "deregister", k, a)
+}
+
+// tellKey sends a message about a key; verb says for the error what the message asks for.
+func (p *Provider) tellKey(ctx context.Context, path, verb string, k pix.Key, a pix.AccountID) error {
 	var done Done
-	if err := p.ask(ctx, PathDeregister, Registration{keyOf(k), a.String()}, &done); err != nil {
-		return fmt.Errorf("scheme: deregister a key of %v: %w", a, err)
+	if err := p.ask(ctx, path, Registration{keyOf(k), a.String()}, &done, MaxBody); err != nil {
+		return fmt.Errorf("scheme: %s a key of %v: %w", verb, a, err)
 	}
 	return nil
 }
@@ -52,7 +53,7 @@ func (p *Provider) DeregisterKey(ctx context.Context, k pix.Key, a pix.AccountID
 // Lookup implements scheme.Scheme.
 func (p *Provider) Lookup(ctx context.Context, q scheme.Query) (pix.Party, error) {
 	var found Found
-	err := p.ask(ctx, PathLookup, Lookup{q.Tx.String(), q.EndToEnd, q.Account.String(), keyOf(q.Key)}, &found)
+	err := p.ask(ctx, PathLookup, Lookup{q.Tx.String(), q.EndToEnd, q.Account.String(), keyOf(q.Key)}, &found, MaxBody)
 	var owner pix.Party
 	if err == nil {
 		owner, err = found.Owner.parse()
@@ -65,37 +66,29 @@ func (p *Provider) Lookup(ctx context.Context, q scheme.Query) (pix.Party, error
 
 // Submit implements scheme.Scheme.
 func (p *Provider) Submit(ctx context.Context, s scheme.Payment) (scheme.State, error) {
-	state, err := p.reported(ctx, PathSubmit, paymentOf(s))
-	if err != nil {
-		return scheme.State{}, fmt.Errorf("scheme: submit %v: %w", s.Tx, err)
-	}
-	return state, nil
+	return p.askState(ctx, PathSubmit, paymentOf(s), "submit", s.Tx)
 }
 
 // Ask implements scheme.Scheme.
 func (p *Provider) Ask(ctx context.Context, tx pix.TxID, endToEnd string) (scheme.State, error) {
-	state, err := p.reported(ctx, PathAsk, Question{tx.String(), endToEnd})
+	return p.askState(ctx, PathAsk, Question{tx.String(), endToEnd}, "ask for", tx)
+}
+
+// askState sends a message about a transaction whose answer is the transaction's state; verb says
+// for the error what the message asks for.
+func (p *Provider) askState(ctx context.Context, path string, message any, verb string, tx pix.TxID) (state scheme.State, err error) {
+	var t Reported
+	if err = p.ask(ctx, path, message, &t, MaxBody); err == nil {
+		state, err = t.State.parse()
+	}
 	if err != nil {
-		return scheme.State{}, fmt.Errorf("scheme: ask for %v: %w", tx, err)
+		return scheme.State{}, fmt.Errorf("scheme: %s %v: %w", verb, tx, err)
 	}
 	return state, nil
 }
 
-func (p *Provider) reported(ctx context.Context, path string, message any) (scheme.State, error) {
-	var t Reported
-	if err := p.ask(ctx, path, message, &t); err != nil {
-		return scheme.State{}, err
-	}
-	return t.State.parse()
-}
-
-// ask sends a message and reads its answer, or the provider's refusal.
-func (p *Provider) ask(ctx context.Context, path string, message, into any) error {
-	return p.askFor(ctx, path, message, into, MaxBody)
-}
-
-// askFor is ask for an answer whose length may be up to longest bytes.
-func (p *Provider) askFor(ctx context.Context, path string, message, into any, longest int) error {
+// ask sends a message and reads its answer of at most longest bytes, or the provider's refusal.
+func (p *Provider) ask(ctx context.Context, path string, message, into any, longest int) error {
 	status, answer, err := p.client.post(ctx, path, message, longest)
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package provider
 import (
 	"context"
 	"errors"
-	"fmt"
 	"unicode/utf8"
 
 	"pixd/actors/pix"
@@ -41,16 +40,13 @@ func ReadReturn(body []byte) (r scheme.Refund, err error) {
 	if err := decode(body, &m, false); err != nil {
 		return r, err
 	}
-	if r.Tx, err = parseIDs(m.TransactionID, m.EndToEndID); err != nil {
-		return r, err
-	}
-	if r.Account, err = parseAccount(m.AccountID); err != nil {
+	if r.Tx, r.Account, err = parseNames(m.TransactionID, m.EndToEndID, m.AccountID); err != nil {
 		return r, err
 	}
 	switch {
 	case m.OriginalEndToEndID == "" || len(m.OriginalEndToEndID) > maxReason:
 		return r, errors.New("original_end_to_end_id must have 1 to 35 characters")
-	case amount(m.Amount) != nil:
+	case checkAmount(m.Amount) != nil:
 		return r, errAmount
 	case utf8.RuneCountInString(m.Reason) > maxReturnReason:
 		return r, errors.New("reason must have at most 64 characters")
@@ -64,9 +60,5 @@ func ReadReturn(body []byte) (r scheme.Refund, err error) {
 
 // Return implements scheme.Scheme.
 func (p *Provider) Return(ctx context.Context, r scheme.Refund) (scheme.State, error) {
-	state, err := p.reported(ctx, PathReturn, returnOf(r))
-	if err != nil {
-		return scheme.State{}, fmt.Errorf("scheme: return %v: %w", r.Tx, err)
-	}
-	return state, nil
+	return p.askState(ctx, PathReturn, returnOf(r), "return", r.Tx)
 }

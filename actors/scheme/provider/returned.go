@@ -85,7 +85,7 @@ func (m *ReturnedList) parse() (all []ledger.Returned, err error) {
 			return nil, err
 		case !pix.ValidReturnID(r.EndToEndID):
 			return nil, errors.New("end_to_end_id of a return must begin with D and have 32 characters")
-		case amount(r.Amount) != nil:
+		case checkAmount(r.Amount) != nil:
 			return nil, errAmount
 		case !open && r.Progress != progressNames[scheme.Settled]:
 			return nil, errors.New("progress of a return must be pending or settled")
@@ -98,7 +98,7 @@ func (m *ReturnedList) parse() (all []ledger.Returned, err error) {
 // Returns implements scheme.Scheme.
 func (p *Provider) Returns(ctx context.Context, account pix.AccountID, endToEnd string) ([]ledger.Returned, error) {
 	var m ReturnedList
-	err := p.askFor(ctx, PathReturned, ReturnedQuestion{account.String(), endToEnd}, &m, maxReturned)
+	err := p.ask(ctx, PathReturned, ReturnedQuestion{account.String(), endToEnd}, &m, maxReturned)
 	var all []ledger.Returned
 	if err == nil {
 		all, err = m.parse()

@@ -75,20 +75,7 @@ func openKey(at pix.Millis, about []byte) []byte {
 
 func openInstant(k []byte) pix.Millis { return pix.Millis(binary.BigEndian.Uint64(k[1:9])) }
 
-// row encodes a payment as it is in its row.
-func (p *payment) row() []byte {
-	m := cbormap.Begin(make([]byte, 0, 160))
-	m.Blob(1, p.Tx[:])
-	m.Uint(2, uint64(p.Account))
-	m.Text(3, p.EndToEnd)
-	m.Int(4, int64(p.Amount))
-	m.Text(5, p.Key)
-	m.Int(6, int64(p.At))
-	m.Int(7, int64(p.DueAt))
-	m.OptText(8, p.Reason)
-	return m.Bytes
-}
-
+// set returns the change that makes v the row at k.
 func set(k []byte, v any) wal.Op {
 	b, err := cbormap.Encoding.Marshal(v)
 	if err != nil {

@@ -132,7 +132,6 @@ func (d *deliverer) run(feed scheme.Feed) {
 			return
 		default:
 		}
-		d.sim.addUpLater()
 		if i, ok := d.take(); ok {
 			feed(i.notice, func(err error) { d.ended(i, err) })
 			continue

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 
-	"pixd/actors/cbormap"
 	"pixd/actors/pix"
 	"pixd/wal"
 )
@@ -36,21 +35,6 @@ type movement struct {
 	ReturnID string        `cbor:"7,keyasint,omitempty"`
 }
 
-// row encodes a movement as it is in its row.
-func (m *movement) row() []byte {
-	b := cbormap.Begin(make([]byte, 0, 128))
-	b.Uint(1, uint64(m.Kind))
-	b.Uint(2, uint64(m.Account))
-	b.Int(3, int64(m.Amount))
-	b.Text(4, m.Other)
-	b.Text(5, m.EndToEnd)
-	if m.Tx != (pix.TxID{}) {
-		b.Blob(6, m.Tx[:])
-	}
-	b.OptText(7, m.ReturnID)
-	return b.Bytes
-}
-
 // mark is a position among the movements, which are ordered by time and, within one
 // millisecond, by their numbers in the order of booking. A movement that is booked later
 // therefore never comes before a movement that could already be read.
@@ -78,10 +62,7 @@ func (m mark) next() []byte { return append(m.key(), 0) }
 // appended.
 func (s *Sim) moved(at pix.Millis, m *movement) wal.Op {
 	s.count++
-	if s.unadded.Add(1) >= addEvery {
-		s.out.rouse()
-	}
-	return wal.Op{Kind: wal.OpSet, Key: mark{at, s.count}.key(), Value: m.row()}
+	return set(mark{at, s.count}.key(), m)
 }
 
 // here returns the newest mark up to which all movements can be read: every movement that is

@@ -63,7 +63,7 @@ func (s *Sim) take(p *scheme.Payment, o outcome) (row *payment, done <-chan erro
 		s.hold(row.EndToEnd, row.Tx)
 		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: key(rowHolder, row.EndToEnd), Value: row.Tx[:]})
 	}
-	ops = append(ops, wal.Op{Kind: wal.OpSet, Key: key(rowPayment, string(row.Tx[:])), Value: row.row()})
+	ops = append(ops, set(key(rowPayment, string(row.Tx[:])), row))
 	ops, own, back := s.follows(ops, row, o)
 	return row, s.append(ops, func() { s.taken(row, own, back) }), nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/goccy/go-json"
 
 	"pixd/actors/ledger"
+	"pixd/cmd/terminal"
 	"pixd/httpapi"
 )
 
@@ -41,7 +42,7 @@ func masked(url string) string {
 // answer writes a stored answer. An object's members are shown in the order of their names. A body
 // that is no JSON object is masked whole: nobody knows what in it may be secret.
 func (l *line) answer(a *ledger.Stored) {
-	l.number("code", int64(a.Code))
+	l.add("code", int64(a.Code))
 	if len(a.Body) == 0 {
 		return
 	}
@@ -96,7 +97,7 @@ func maskSecrets(v any) {
 // appendRaw appends JSON whose strings have their quotes and escapes already.
 func appendRaw(b []byte, s string) []byte {
 	for _, r := range s {
-		b = appendCharacter(b, r)
+		b = terminal.AppendJSON(b, r)
 	}
 	return b
 }

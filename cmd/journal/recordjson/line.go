@@ -2,12 +2,12 @@ package recordjson
 
 import (
 	"encoding/hex"
+	"fmt"
+	"reflect"
 	"strconv"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"pixd/actors/pix"
+	"pixd/cmd/terminal"
 )
 
 // line writes one JSON object, member by member. Names must not need an escape.
@@ -21,11 +21,41 @@ func (l *line) name(name string) {
 	l.b = append(append(append(l.b, '"'), name...), '"', ':')
 }
 
-// text writes a text member, unless the text is empty.
-func (l *line) text(name, v string) {
-	if v != "" {
-		l.name(name)
-		l.b = appendText(l.b, v)
+// add writes a member, unless its value is zero: a text, an integer, true, or what has a text of
+// its own, such as an id or a time.
+func (l *line) add(name string, v any) {
+	switch v := v.(type) {
+	case string:
+		if v != "" {
+			l.name(name)
+			l.b = appendText(l.b, v)
+		}
+	case bool:
+		if v {
+			l.name(name)
+			l.b = append(l.b, "true"...)
+		}
+	case uint64:
+		if v != 0 {
+			l.name(name)
+			l.b = strconv.AppendUint(l.b, v, 10)
+		}
+	case int64:
+		if v != 0 {
+			l.integer(name, v)
+		}
+	case pix.Amount:
+		l.add(name, int64(v))
+	case [16]byte:
+		if v != [16]byte{} {
+			l.add(name, hex.EncodeToString(v[:]))
+		}
+	case fmt.Stringer:
+		if !reflect.ValueOf(v).IsZero() {
+			l.add(name, v.String())
+		}
+	default:
+		panic(fmt.Sprintf("recordjson: no form for %s, a %T", name, v))
 	}
 }
 
@@ -35,50 +65,10 @@ func (l *line) integer(name string, n int64) {
 	l.b = strconv.AppendInt(l.b, n, 10)
 }
 
-// number writes an integer, unless it is 0.
-func (l *line) number(name string, n int64) {
-	if n != 0 {
-		l.integer(name, n)
-	}
-}
-
-// amount writes an amount in base units, unless it is 0.
-func (l *line) amount(name string, a pix.Amount) { l.number(name, int64(a)) }
-
-// count writes an integer that is never negative, unless it is 0.
-func (l *line) count(name string, n uint64) {
-	if n != 0 {
-		l.name(name)
-		l.b = strconv.AppendUint(l.b, n, 10)
-	}
-}
-
-// flag writes a member that is true, or nothing.
-func (l *line) flag(name string, v bool) {
-	if v {
-		l.name(name)
-		l.b = append(l.b, "true"...)
-	}
-}
-
-// instant writes a time, unless it is 0.
-func (l *line) instant(name string, at pix.Millis) {
-	if at != 0 {
-		l.text(name, at.String())
-	}
-}
-
-// bytes writes bytes in hexadecimal, unless all are 0.
-func (l *line) bytes(name string, v [16]byte) {
-	if v != [16]byte{} {
-		l.text(name, hex.EncodeToString(v[:]))
-	}
-}
-
 // secret writes that there is a secret, if there is one.
 func (l *line) secret(name string, there bool) {
 	if there {
-		l.text(name, mask)
+		l.add(name, mask)
 	}
 }
 
@@ -93,6 +83,13 @@ func (l *line) object(name string, write func()) {
 		return
 	}
 	l.b = append(l.b, '}')
+}
+
+// optional writes an inner object, unless v is nil; write writes its members.
+func optional[T any](l *line, name string, v *T, write func(*T)) {
+	if v != nil {
+		l.object(name, func() { write(v) })
+	}
 }
 
 // list writes a list of n values, unless n is 0; write writes the i-th value.
@@ -125,36 +122,15 @@ func (l *line) texts(name string, all []string) {
 	l.list(name, len(all), func(i int) { l.b = appendText(l.b, all[i]) })
 }
 
-// appendText appends a text as a JSON string.
+// appendText appends a text as a JSON string. A byte that is not UTF-8 becomes the replacement
+// character.
 func appendText(b []byte, s string) []byte {
 	b = append(b, '"')
 	for _, r := range s {
 		if r == '"' || r == '\\' {
 			b = append(b, '\\')
 		}
-		b = appendCharacter(b, r)
+		b = terminal.AppendJSON(b, r)
 	}
 	return append(b, '"')
-}
-
-// appendCharacter appends a character within a JSON string, escaped if a terminal might take
-// it for a command: if it is not a letter, mark, number, punctuation, symbol or space. A byte
-// that is not UTF-8 comes as the replacement character.
-func appendCharacter(b []byte, r rune) []byte {
-	switch {
-	case ' ' <= r && r <= '~':
-		return append(b, byte(r))
-	case unicode.IsGraphic(r):
-		return utf8.AppendRune(b, r)
-	case r > 0xffff:
-		high, low := utf16.EncodeRune(r)
-		return appendEscape(appendEscape(b, high), low)
-	}
-	return appendEscape(b, r)
-}
-
-// appendEscape appends the escape of a character or of half a surrogate pair.
-func appendEscape(b []byte, r rune) []byte {
-	const digits = "0123456789abcdef"
-	return append(b, '\\', 'u', digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15])
 }

@@ -32,9 +32,9 @@ func word[T ~uint8](l *line, name string, v T, names []string) {
 	switch {
 	case v == 0:
 	case int(v) < len(names):
-		l.text(name, names[v])
+		l.add(name, names[v])
 	default:
-		l.count(name, uint64(v))
+		l.add(name, uint64(v))
 	}
 }
 
@@ -56,7 +56,7 @@ type spoken interface {
 // said writes a value by the name that it knows, unless it is 0.
 func said[T spoken](l *line, name string, v, last T) {
 	if v != 0 {
-		l.text(name, nameOf(v, last))
+		l.add(name, nameOf(v, last))
 	}
 }
 
