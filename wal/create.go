@@ -56,32 +56,18 @@ func createPebble(o Options) error {
 	return errors.Join(err, fail.guard(db.Close))
 }
 
-// makeFolder makes the folder, and syncs each parent folder in which a folder was made.
+// makeFolder makes the folder, and the folders above it, where they are missing, and syncs each
+// parent folder in which a folder was made.
 func makeFolder(fsys FS, dir string) error {
-	var gained []string
-	for d := dir; ; {
-		if _, err := fsys.Stat(d); err == nil {
-			break
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		parent := fsys.PathDir(d)
-		gained = append(gained, parent)
-		if parent == d {
-			break
-		}
-		d = parent
+	if _, err := fsys.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	if len(gained) == 0 {
-		return nil
+	parent := fsys.PathDir(dir)
+	if err := makeFolder(fsys, parent); err != nil {
+		return err
 	}
 	if err := fsys.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	for _, parent := range gained {
-		if err := syncDir(fsys, parent); err != nil {
-			return err
-		}
-	}
-	return nil
+	return syncDir(fsys, parent)
 }

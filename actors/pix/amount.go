@@ -3,7 +3,6 @@ package pix
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 )
 
@@ -46,7 +45,7 @@ func (a Amount) BRL(comma, point string) string {
 	if a < 0 {
 		sign, n = "-", -n
 	}
-	whole := strconv.FormatUint(n/units, 10)
+	whole := fmt.Sprint(n / units)
 	for i := len(whole) - 3; i > 0; i -= 3 {
 		whole = whole[:i] + comma + whole[i:]
 	}

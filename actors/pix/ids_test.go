@@ -235,3 +235,23 @@ func TestSlots(t *testing.T) {
 		t.Error("a reserved number is read as an account's")
 	}
 }
+
+// TestBRL checks that an amount has two decimals, or four where it has parts of a centavo, and
+// that the separators stand where its reader expects them.
+func TestBRL(t *testing.T) {
+	for a, want := range map[Amount][3]string{
+		0:                  {"0.00", "0.00", "0,00"},
+		1:                  {"0.0001", "0.0001", "0,0001"},
+		-70:                {"-0.0070", "-0.0070", "-0,0070"},
+		150:                {"0.0150", "0.0150", "0,0150"},
+		9_999_900:          {"999.99", "999.99", "999,99"},
+		10_000_000:         {"1000.00", "1,000.00", "1.000,00"},
+		-1_234_567_890_123: {"-123456789.0123", "-123,456,789.0123", "-123.456.789,0123"},
+		math.MaxInt64:      {"922337203685477.5807", "922,337,203,685,477.5807", "922.337.203.685.477,5807"},
+		math.MinInt64:      {"-922337203685477.5808", "-922,337,203,685,477.5808", "-922.337.203.685.477,5808"},
+	} {
+		if got := [3]string{a.BRL("", "."), a.BRL(",", "."), a.BRL(".", ",")}; got != want {
+			t.Errorf("%d: %v, want %v", a, got, want)
+		}
+	}
+}

@@ -98,7 +98,7 @@ var pure = []string{"actors/pix", "actors/layout", "actors/ledger"}
 // pureImports are all packages that these may import.
 var pureImports = []string{
 	"crypto/hmac", "crypto/sha256", "encoding/base32", "encoding/base64", "encoding/binary", "encoding/hex", "errors", "fmt",
-	"cmp", "math", "regexp", "slices", "strconv", "strings", "time", "unicode/utf8",
+	"cmp", "math", "regexp", "slices", "strings", "time", "unicode/utf8",
 	"pixd/actors/cbormap", "pixd/actors/layout", "pixd/actors/pix", "pixd/actors/redact",
 }
 

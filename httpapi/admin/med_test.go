@@ -189,4 +189,20 @@ func TestLetGoOn(t *testing.T) {
 	if got := f.expect("GET", path, "", 200, `{…`); asked != 1 || !strings.Contains(got, `"refund_failed":false,"awaits_resume":true,"id":`) {
 		t.Errorf("asked %d times, %s", asked, got)
 	}
+	answer = nil
+	f.options.Engine = obeying{f.options.Engine, k}
+	f.handler = New(f.options)
+	for _, what := range []string{"/refund", "/resume"} { // what follows comes later
+		f.expect("POST", path+what, `{"operator":"ana"}`, 202, `{"account_id":"`+account+`",…`)
+	}
+}
+
+// obeying is an engine that accepts every command about a case.
+type obeying struct {
+	httpapi.Engine
+	k *ledger.Case
+}
+
+func (o obeying) Do(pix.AccountID, ledger.Command) (ledger.Answer, error) {
+	return ledger.Answer{Case: o.k}, nil
 }

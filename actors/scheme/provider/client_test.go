@@ -200,3 +200,27 @@ func TestParseURL(t *testing.T) {
 		}
 	}
 }
+
+// TestKeysAreTold checks that a key is registered and deregistered by messages of their own, and
+// that an error says which of them was not answered.
+func TestKeysAreTold(t *testing.T) {
+	var paths []string
+	status := http.StatusOK
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		paths = append(paths, r.URL.Path)
+		signing(t, status, `{}`, nil)(w, r)
+	}))
+	defer server.Close()
+	p := asking(t, server.URL)
+	for _, status = range []int{http.StatusOK, http.StatusServiceUnavailable} {
+		for verb, tell := range map[string]func(context.Context, pix.Key, pix.AccountID) error{"register": p.RegisterKey, "deregister": p.DeregisterKey} {
+			err := tell(t.Context(), payout.Key, payout.Account)
+			if path := "/v1/keys/" + verb; paths[len(paths)-1] != path {
+				t.Errorf("%s was sent to %s", verb, paths[len(paths)-1])
+			}
+			if want := "scheme: " + verb + " a key of " + payout.Account.String(); (err == nil) != (status == http.StatusOK) || err != nil && !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%s, answered with %d: %v", verb, status, err)
+			}
+		}
+	}
+}

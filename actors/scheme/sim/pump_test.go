@@ -329,3 +329,16 @@ func TestLineMovesOn(t *testing.T) {
 		t.Error("the outbox was not full")
 	}
 }
+
+// TestNoticeAfterTheAnswer checks that the notice about a payout comes a second later where the
+// answer to the submission has said already that it settled, and else when it settles.
+func TestNoticeAfterTheAnswer(t *testing.T) {
+	for key, want := range map[string]pix.Millis{"settle-now@pix.test": 1000, "ana@example.com": 750} {
+		p := newPump(t)
+		p.opts.SettleDelay = 750 * time.Millisecond
+		p.pay("aa", key, 1)
+		if at, ok := p.NextDue(); !ok || at-p.at != want {
+			t.Errorf("%s: due after %d ms (%v), want %d", key, at-p.at, ok, want)
+		}
+	}
+}

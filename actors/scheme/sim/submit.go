@@ -64,8 +64,13 @@ func (s *Sim) take(p *scheme.Payment, o outcome) (row *payment, done <-chan erro
 		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: key(rowHolder, row.EndToEnd), Value: row.Tx[:]})
 	}
 	ops = append(ops, set(key(rowPayment, string(row.Tx[:])), row))
-	ops, own, back := s.follows(ops, row, o)
-	return row, s.append(ops, func() { s.taken(row, own, back) }), nil
+	ops, notices := s.follows(ops, row, o)
+	return row, s.append(ops, func() {
+		s.letGo(row.EndToEnd, row.Tx)
+		for _, i := range notices {
+			s.out.add(i)
+		}
+	}), nil
 }
 
 // submitted says whether a transaction has an end-to-end id (held), and whether a submission
@@ -114,51 +119,36 @@ func (s *Sim) decide(p *scheme.Payment, o outcome, held bool) *payment {
 	return row
 }
 
-func (s *Sim) delay() pix.Millis { return pix.Millis(s.opts.SettleDelay / time.Millisecond) }
-
-// follows appends to ops the rows that come with a payment's row: its notice, its movement if
-// it settles, and the return that its script asks for. own is the key of the notice's open
-// row; nil: there is no notice. The caller holds the lock order.
-func (s *Sim) follows(ops []wal.Op, row *payment, o outcome) (_ []wal.Op, own []byte, back *item) {
-	if row.DueAt == never {
-		return ops, nil, nil
-	}
-	own = openKey(row.DueAt, row.Tx[:])
-	ops = append(ops, wal.Op{Kind: wal.OpSet, Key: own, Value: tagPayment})
-	if row.Reason != "" {
-		return ops, own, nil
-	}
-	ops = append(ops, s.moved(row.DueAt, &movement{
-		Kind: MovedPayout, Account: row.Account, Amount: row.Amount, Other: recipientISPB, EndToEnd: row.EndToEnd, Tx: row.Tx,
-	}))
-	if o.returned {
-		rows, i := s.giveBack(row, 0, row.Amount, defaultReason, row.DueAt+max(s.delay(), 1))
-		return append(ops, rows...), own, &i
-	}
-	return ops, own, nil
-}
-
-var tagPayment = []byte{rowPayment}
-
 // courtesy is the delay in ms of the notice about a payment that settles inside the submit
 // call: the answer to the submission already reports the settlement, and is seldom lost.
 const courtesy = 1000
 
-// taken adds the notices of a payment to the outbox. It is called once the payment is
-// durable.
-func (s *Sim) taken(row *payment, own []byte, back *item) {
-	s.letGo(row.EndToEnd, row.Tx)
-	if own != nil {
-		i := item{at: row.DueAt, key: own, notice: row.notice()}
-		if row.DueAt == row.At && row.Reason == "" {
-			i.at += courtesy
-		}
-		s.out.add(i)
+// follows appends to ops the rows that come with a payment's row: its notice, its movement if
+// it settles, and the return that its script asks for. It returns the notices of the payment
+// and of that return too. The caller holds the lock order.
+func (s *Sim) follows(ops []wal.Op, row *payment, o outcome) ([]wal.Op, []item) {
+	if row.DueAt == never {
+		return ops, nil
 	}
-	if back != nil {
-		s.out.add(*back)
+	own := item{at: row.DueAt, key: openKey(row.DueAt, row.Tx[:]), notice: row.notice()}
+	ops = append(ops, own.open(rowPayment))
+	if row.Reason != "" {
+		return ops, []item{own}
 	}
+	if row.DueAt == row.At {
+		own.at += courtesy
+	}
+	ops = append(ops, s.moved(row.DueAt, &movement{
+		Kind: MovedPayout, Account: row.Account, Amount: row.Amount, Other: recipientISPB, EndToEnd: row.EndToEnd, Tx: row.Tx,
+	}))
+	if !o.returned {
+		return ops, []item{own}
+	}
+	rows, back := s.giveBack(row, 0, row.Amount, defaultReason, row.DueAt+max(s.delay(), 1))
+	return append(ops, rows...), []item{own, back}
 }
+
+func (s *Sim) delay() pix.Millis { return pix.Millis(s.opts.SettleDelay / time.Millisecond) }
 
 // hold notes which transaction has an end-to-end id, until the id's row is durable.
 func (s *Sim) hold(endToEnd string, tx pix.TxID) {
