@@ -132,6 +132,7 @@ func (d *deliverer) run(feed scheme.Feed) {
 			return
 		default:
 		}
+		d.sim.addUpLater()
 		if i, ok := d.take(); ok {
 			feed(i.notice, func(err error) { d.ended(i, err) })
 			continue

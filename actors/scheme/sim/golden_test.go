@@ -115,7 +115,7 @@ func TestGoldenBook(t *testing.T) {
 		t.Fatal(returned, withdrawn)
 	}
 	at++
-	if err := s.addUpNow(); err != nil {
+	if err := s.addUp(); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "book.golden", dump(t, s))
@@ -193,7 +193,7 @@ func TestOlderBook(t *testing.T) {
 		if err != nil || len(b.Accounts) != 1 || b.Accounts[0].Sums != want || b.OldestOpen != goldenNoon {
 			t.Errorf("%+v %v", b, err)
 		}
-		if err := errors.Join(s.addUpNow(), s.Close()); err != nil {
+		if err := errors.Join(s.addUp(), s.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}

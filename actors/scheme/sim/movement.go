@@ -62,6 +62,9 @@ func (m mark) next() []byte { return append(m.key(), 0) }
 // appended.
 func (s *Sim) moved(at pix.Millis, m *movement) wal.Op {
 	s.count++
+	if s.unadded.Add(1) >= addEvery {
+		s.out.rouse()
+	}
 	return set(mark{at, s.count}.key(), m)
 }
 

@@ -111,17 +111,6 @@ func (p *pump) book() scheme.Book {
 	return b
 }
 
-// addUpNow adds the movements up to the present time to the stored sums.
-func (s *Sim) addUpNow() error {
-	s.adding.Lock()
-	defer s.adding.Unlock()
-	here, err := s.here(s.ctx)
-	if err != nil {
-		return err
-	}
-	return s.addUp(here)
-}
-
 func (p *pump) sums() scheme.Sums {
 	p.t.Helper()
 	b := p.book()
@@ -197,7 +186,7 @@ func TestAddedUpOnce(t *testing.T) {
 		}
 		switch {
 		case n%7 == 0:
-			if err := p.addUpNow(); err != nil {
+			if err := p.addUp(); err != nil {
 				t.Fatal(err)
 			}
 		case n%11 == 0:
@@ -219,7 +208,7 @@ func TestAddedUpOnce(t *testing.T) {
 		if got := p.sums(); got.Sent != 350 {
 			t.Errorf("sent %d, want 350", got.Sent)
 		}
-		if err := p.addUpNow(); err != nil {
+		if err := p.addUp(); err != nil {
 			t.Fatal(err)
 		}
 		p.open()
@@ -236,7 +225,7 @@ func TestClockGoesBack(t *testing.T) {
 	p := newPump(t)
 	p.pay("aa", "settle-now@pix.test", 1)
 	p.at += 10_000
-	if err := p.addUpNow(); err != nil {
+	if err := p.addUp(); err != nil {
 		t.Fatal(err)
 	}
 	p.at -= 9_000
@@ -305,7 +294,7 @@ func TestSumsDoNotWrap(t *testing.T) {
 		t.Errorf("%+v %v", b, err)
 	}
 	p.at++
-	if err := p.addUpNow(); !errors.Is(err, errTooMuch) {
+	if err := p.addUp(); !errors.Is(err, errTooMuch) {
 		t.Error(err)
 	}
 }

@@ -32,7 +32,7 @@ func TestRefundsInTheBook(t *testing.T) {
 	for range 2 {
 		p.judgeRefunds(paid, first, second, bad)
 		p.at++
-		if err := p.addUpNow(); err != nil {
+		if err := p.addUp(); err != nil {
 			t.Fatal(err)
 		}
 		p.open()
@@ -100,7 +100,7 @@ func TestRefundAddsUpWhileItSettles(t *testing.T) {
 	for range 20 {
 		p.giveBackTo(returning(p.at, paid, "MD06", 5))
 		p.at += pix.Millis(time.Second/time.Millisecond) / 3
-		if err := p.addUpNow(); err != nil {
+		if err := p.addUp(); err != nil {
 			t.Fatal(err)
 		}
 	}

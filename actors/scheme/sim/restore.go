@@ -7,7 +7,8 @@ import (
 	"pixd/wal"
 )
 
-// restoreMovements reads from the book the mark of the sums and the newest movement's number.
+// restoreMovements reads from the book the mark of the sums, the newest movement's number,
+// and the number of movements after the mark.
 func (s *Sim) restoreMovements() error {
 	ok, err := read(s.store, markKey, &s.added)
 	if err != nil {
@@ -22,10 +23,13 @@ func (s *Sim) restoreMovements() error {
 		}
 	}
 	s.count = s.added.Number
+	behind := int64(0)
 	err = s.store.Scan(s.added.next(), []byte{rowMovement + 1}, func(k, _ []byte) (bool, error) {
 		s.count = max(s.count, markOf(k).Number)
+		behind++
 		return true, s.stopped()
 	})
+	s.unadded.Store(behind)
 	if now := s.opts.Now(); now <= s.added.At {
 		s.ahead = int64(s.added.At + 1 - now)
 	}

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -119,7 +118,7 @@ func TestBookUnderWork(t *testing.T) {
 			break
 		}
 		if n%5 == 0 {
-			if err := s.addUpNow(); err != nil {
+			if err := s.addUp(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -129,24 +128,30 @@ func TestBookUnderWork(t *testing.T) {
 	}
 }
 
-// TestBookAddsUp checks that reading the book moves the mark once many movements came after it,
-// not before, and that the sums are the same before and after.
-func TestBookAddsUp(t *testing.T) {
-	p := newPump(t)
-	for n, movesMark := range []bool{false, true, false} {
-		p.pay(fmt.Sprint("a", n), "settle-now@pix.test", 5)
-		p.at++
-		if movesMark {
-			p.count += addEvery
-		}
-		was := p.added
-		for range 2 {
-			if got := p.sums(); got.Sent != pix.Amount(5*(n+1)) {
-				t.Errorf("reading %d: sent %d", n, got.Sent)
-			}
-		}
-		if moved := p.added != was; moved != movesMark {
-			t.Errorf("reading %d: the mark has moved: %v, want %v", n, moved, movesMark)
-		}
+// TestAddsUpByItself checks that movements are added up even if the book is never read.
+func TestAddsUpByItself(t *testing.T) {
+	at := goldenNoon
+	var clock atomic.Int64
+	clock.Store(int64(at))
+	s := openOn(t, vfs.NewMem(), func(o *Options) { o.Now = func() pix.Millis { return pix.Millis(clock.Load()) } })
+	if err := s.Start(func(_ scheme.Notice, done func(error)) { done(nil) }); err != nil {
+		t.Fatal(err)
 	}
+	s.unadded.Store(addEvery - 1)
+	p := payoutAt(at)
+	p.Key.Value = "settle-now@pix.test"
+	if _, err := s.Submit(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	for range 500 {
+		clock.Add(1)
+		s.adding.Lock()
+		added := s.added
+		s.adding.Unlock()
+		if added.At != 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Error("not added up")
 }

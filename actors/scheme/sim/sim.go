@@ -58,9 +58,11 @@ type Sim struct {
 	limited map[pix.TxID]uint64  // number of limits met, for payouts whose limit row is not durable yet
 	lookups atomic.Uint32        // the Capacity that was set last
 
-	adding   sync.Mutex // held while movements are added to the stored sums
-	added    mark       // the mark up to which the sums count; guarded by adding
-	openFrom pix.Millis // no notice about money is open before this time; guarded by adding
+	adding   sync.Mutex   // held while movements are added to the stored sums
+	added    mark         // the mark up to which the sums count; guarded by adding
+	openFrom pix.Millis   // no notice about money is open before this time; guarded by adding
+	unadded  atomic.Int64 // number of movements booked since addUp last began
+	counting atomic.Bool  // a goroutine is adding movements to the sums
 
 	single sync.Mutex // held by calls that read the book before they add to it, so that only one such call runs at a time
 

@@ -13,16 +13,15 @@ import (
 )
 
 // The stored sums count the movements up to a mark, and are written together with the mark.
-// Movements after the mark are added when the book is read, which takes some 0.6 microseconds
-// for each; where they are many, the stored sums are brought up to date first. So no crash
-// loses or doubles a movement. The rows are: the mark, one for each account, one for each institution.
+// Movements after the mark are added when the book is read. So no crash loses or doubles a
+// movement. The rows are: the mark, one for each account, one for each institution.
 const (
 	sumsMark    = 'f'
 	sumsAccount = 'a'
 	sumsISPB    = 'i'
 )
 
-// addEvery is the number of movements after the mark from which Book moves the mark.
+// addEvery is the number of movements after the mark from which addUp runs.
 const addEvery = 8192
 
 // sums are the sums of an account or an institution, as stored in the book.
@@ -107,10 +106,17 @@ func (s *Sim) behind(here mark) (*tally, error) {
 	})
 }
 
-// addUp adds the movements settled before the millisecond of here to the stored sums, and moves
-// the mark to the end of those movements. The caller holds the lock adding.
-func (s *Sim) addUp(here mark) error {
-	here.At-- // a movement of the millisecond itself can still be booked
+// addUp adds the movements settled before the present millisecond to the stored sums, and
+// moves the mark to the end of those movements.
+func (s *Sim) addUp() error {
+	s.adding.Lock()
+	defer s.adding.Unlock()
+	s.unadded.Store(0)
+	here, err := s.here(s.ctx)
+	if err != nil {
+		return err
+	}
+	here = mark{here.At - 1, here.Number} // here.At itself is left out: a movement of that millisecond can still be booked
 	if !here.after(s.added) {
 		return nil
 	}
@@ -148,21 +154,35 @@ func (s *Sim) raised(ops []wal.Op, k []byte, by *sums) ([]wal.Op, error) {
 	return append(ops, set(k, &row)), nil
 }
 
+// addUpLater starts addUp in a goroutine of its own, if enough movements came after the mark
+// and addUp is not running yet.
+func (s *Sim) addUpLater() {
+	if s.unadded.Load() < addEvery || !s.counting.CompareAndSwap(false, true) {
+		return
+	}
+	s.work.Go(func() {
+		defer s.counting.Store(false)
+		if err := s.addUp(); err != nil && s.ctx.Err() == nil {
+			s.opts.Log.Error("simulator: movements not added up: reading the book takes longer", "error", err)
+		}
+	})
+}
+
 // Book implements scheme.Scheme: it returns the sums of everything that has settled, in the
-// order of the institutions' ISPBs and the accounts' numbers. It costs the commit of one or two
-// entries, reading the rows of the answer, and reading the movements that were booked since the
-// mark: at most some thousands, unless the book was long not read, or is only read.
+// order of the institutions' ISPBs and the accounts' numbers. It costs the commit of one
+// entry, reading the rows of the answer, and reading at most some thousands of movements: in a
+// book that is only read, as many as no process has added up.
 func (s *Sim) Book(ctx context.Context) (scheme.Book, error) {
+	if s.unadded.Load() >= addEvery && !s.opts.ReadOnly {
+		if err := s.addUp(); err != nil {
+			return scheme.Book{}, err
+		}
+	}
 	s.adding.Lock()
 	defer s.adding.Unlock()
 	here, err := s.here(ctx)
 	if err != nil {
 		return scheme.Book{}, err
-	}
-	if here.Number-s.added.Number >= addEvery && !s.opts.ReadOnly {
-		if err := s.addUp(here); err != nil {
-			return scheme.Book{}, err
-		}
 	}
 	t, err := s.behind(here)
 	if err != nil {
