@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"pixd/actors/cbormap"
 	"pixd/actors/layout"
 	"pixd/actors/pix"
 )
@@ -193,7 +194,7 @@ func (h *harness) named(alerts []Alert) {
 func (h *harness) encodedCarried() map[pix.TxID][]byte {
 	all := map[pix.TxID][]byte{}
 	for id, t := range h.carried {
-		all[id] = t.append(nil)
+		all[id] = cbormap.Append(nil, t)
 	}
 	return all
 }

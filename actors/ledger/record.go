@@ -74,6 +74,10 @@ type Record struct {
 	Body
 }
 
+// Append appends the record's body to b as it is journaled: CBOR in core deterministic form with
+// integer keys.
+func (r *Record) Append(b []byte) []byte { return cbormap.Append(b, &r.Body) }
+
 // Encode returns the record's body as it is journaled; see Append.
 func (r *Record) Encode() []byte { return r.Append(nil) }
 
