@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"time"
 
-	"pixd/actors/audit"
-
 	"github.com/goccy/go-json"
+
+	"pixd/actors/audit"
 )
 
 const (

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"pixd/cmd/terminal"
-
 	"github.com/dustin/go-humanize"
+
+	"pixd/cmd/terminal"
 )
 
 // showMicros shows a latency in microseconds as showDigits does, with its unit: µs, ms or s.

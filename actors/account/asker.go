@@ -4,12 +4,12 @@ import (
 	"errors"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"pixd/actors/due"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/transfer"
-
-	"github.com/asynkron/protoactor-go/actor"
 )
 
 // asker is the party that handed the account a command. It gets the command's result once.

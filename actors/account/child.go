@@ -5,11 +5,11 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"pixd/actors/due"
 	"pixd/actors/ledger"
 	"pixd/actors/transfer"
-
-	"github.com/asynkron/protoactor-go/actor"
 )
 
 // launch is the Out that starts a child actor once the entry of its payout is durable.

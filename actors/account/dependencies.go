@@ -3,12 +3,12 @@ package account
 import (
 	"log/slog"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"pixd/actors/due"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/wal"
-
-	"github.com/asynkron/protoactor-go/actor"
 )
 
 // Dependencies are what an account's shell needs from outside. All accounts of a host share

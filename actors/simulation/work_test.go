@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"pixd/actors/account"
 	"pixd/actors/account/accounttest"
 	"pixd/actors/due"
@@ -17,8 +19,6 @@ import (
 	"pixd/actors/transfer"
 	"pixd/wal"
 	"pixd/wal/waltest"
-
-	"github.com/asynkron/protoactor-go/actor"
 )
 
 // rows reads records and rows from the journal for accounts.

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
-
-	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 const (

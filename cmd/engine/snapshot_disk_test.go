@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"pixd/cmd/snapshots"
-
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"pixd/cmd/snapshots"
 )
 
 // fullBeside is a file system on which the data folder's disk gets full when a snapshot is being

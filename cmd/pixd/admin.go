@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/goccy/go-json"
-
 	"github.com/spf13/cobra"
 
 	"pixd/cmd/operator"

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/goccy/go-json"
-
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 

@@ -7,10 +7,10 @@ import (
 	"os"
 	"strings"
 
-	"pixd/cmd/terminal"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"pixd/cmd/terminal"
 )
 
 func main() {

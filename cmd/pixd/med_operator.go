@@ -9,7 +9,6 @@ import (
 
 	"github.com/dustin/go-humanize/english"
 	"github.com/goccy/go-json"
-
 	"github.com/spf13/cobra"
 
 	"pixd/cmd/operator"

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/goccy/go-json"
-
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"pixd/actors/pix"

@@ -9,12 +9,11 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/goccy/go-json"
+	"github.com/spf13/cobra"
+
 	"pixd/cmd/operator"
 	"pixd/cmd/terminal"
-
-	"github.com/goccy/go-json"
-
-	"github.com/spf13/cobra"
 )
 
 // listFlags select the part of a list that a command shows: the whole list, or one page.

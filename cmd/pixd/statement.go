@@ -9,10 +9,10 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"pixd/cmd/operator"
 	"pixd/cmd/terminal"
-
-	"github.com/spf13/cobra"
 )
 
 // statementFlags are the flags of the statement command.

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/goccy/go-json"
-
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"pixd/actors/pix"

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"net/http"
 
-	"pixd/cmd/operator"
-
 	"github.com/spf13/cobra"
+
+	"pixd/cmd/operator"
 )
 
 func webhookCommand() *cobra.Command {

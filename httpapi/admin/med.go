@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/goccy/go-json"
-
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/layout"

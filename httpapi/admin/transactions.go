@@ -2,7 +2,6 @@ package admin
 
 import (
 	"github.com/goccy/go-json"
-
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/layout"
