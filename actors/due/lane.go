@@ -146,7 +146,7 @@ func (l *lane) startParked(s *step) error {
 
 // stands tells whether a due row still exists. Where it does not, the payout no longer waits and
 // needs no task.
-func stands(rows Rows, d layout.Due) (bool, error) {
+func stands(rows layout.Rows, d layout.Due) (bool, error) {
 	_, there, err := rows.Get(layout.DueKey(d.Kind, d.At, d.Account, d.ID))
 	return there, err
 }

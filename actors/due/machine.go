@@ -16,12 +16,6 @@ import (
 	"pixd/actors/pix"
 )
 
-// Rows reads due rows and queue rows.
-type Rows interface {
-	Get(key []byte) (value []byte, ok bool, err error)
-	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
-}
-
 // Task names a payout that its account must look after.
 type Task struct {
 	Account pix.AccountID
@@ -118,7 +112,7 @@ func (m *Machine) lane(n layout.Need) *lane {
 
 // Tick returns the tasks to start now. The caller must call Done for each of them. While
 // engine time is doubted, no task with layout.NeedsClock starts.
-func (m *Machine) Tick(now pix.Reading, rows Rows) (tasks []Task, err error) {
+func (m *Machine) Tick(now pix.Reading, rows layout.Rows) (tasks []Task, err error) {
 	s := &step{now: now.Clock, rows: rows}
 	err = m.resumed(s)
 	for _, l := range m.lanes {
@@ -138,7 +132,7 @@ func (m *Machine) Tick(now pix.Reading, rows Rows) (tasks []Task, err error) {
 // step is the state of one call of Tick.
 type step struct {
 	now   pix.Millis
-	rows  Rows
+	rows  layout.Rows
 	tasks []Task
 }
 
@@ -201,7 +195,7 @@ func (m *Machine) busy(id layout.EntityID) bool { return m.working[id].lane != n
 // inHand tells whether a child actor of the previous process may have carried the payout:
 // the payout is sending, accepted in doubt, or held. A held payout is one that has no open
 // row.
-func inHand(rows Rows, d layout.Due) (bool, error) {
+func inHand(rows layout.Rows, d layout.Due) (bool, error) {
 	if d.Kind == layout.DueSending || d.Kind == layout.DueDoubt {
 		return true, nil
 	}

@@ -17,25 +17,17 @@ import (
 // Options are what a Dispatcher needs.
 type Options struct {
 	Rows     Rows
-	Journal  Journal
+	Journal  wal.Journal
 	Record   func(a pix.AccountID, seq uint64) (*ledger.Record, error)
 	Render   func(e ledger.Event) []byte // makes the body of a webhook
 	Post     func(ctx context.Context, p Post) Answer
 	End      func(id pix.AccountID, c ledger.EndSubscription) error // carries the command out
-	Alerts   Alerts                                                 // nil: no alerts are raised
+	Alerts   ledger.Alerts                                          // nil: no alerts are raised
 	Busy     func() bool                                            // the processor is needed for other work: attempts begin at a slower pace; nil: it never is
 	Schedule []time.Duration                                        // waits before the second and each later attempt
 	Now      func() pix.Reading
 	Entropy  func() [10]byte
 	Log      *slog.Logger
-}
-
-// Journal writes changes of rows; see wal.Store.
-type Journal interface{ Append(e *wal.Entry) wal.Ticket }
-
-// Alerts raises the alerts AlertDead and AlertDelayed.
-type Alerts interface {
-	Raise(id pix.AccountID, a ledger.Alert)
 }
 
 // The kinds of alerts about deliveries.

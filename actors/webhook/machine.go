@@ -13,8 +13,7 @@ import (
 
 // Rows reads the rows of deliveries, and subscriptions.
 type Rows interface {
-	Get(key []byte) (value []byte, ok bool, err error)
-	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
+	layout.Rows
 	// Subscription reads a subscription in its newest durable state; nil where there is none.
 	Subscription(t layout.Target) (*ledger.Subscription, error)
 }
