@@ -49,7 +49,7 @@ func (s *Scanner) Run(ctx context.Context, accounts Accounts) {
 		s.figures.Store(s.machine.figures())
 		s.mu.Unlock()
 		if err != nil {
-			s.log.Error("due: waiting payouts not looked at; tried again", "error", err)
+			s.log.Error("due: what waits not looked at; tried again", "error", err)
 		}
 		for _, t := range tasks {
 			accounts.Due(t)
