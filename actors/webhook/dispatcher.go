@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"sync"
 	"time"
 
@@ -97,11 +98,11 @@ func (d *Dispatcher) look() {
 // lookEvery is how often Run looks for deliveries that have become due.
 const lookEvery = 50 * time.Millisecond
 
-// While the processor is needed for other work, at most busyAttempts attempts begin every
-// busyPause. Deliveries can wait; merchants' requests cannot.
+// While the processors are needed for other work, at most busyAttempts attempts for each of them
+// begin every busyPause. Deliveries can wait; merchants' requests cannot.
 const (
 	busyPause    = 20 * time.Millisecond
-	busyAttempts = 16
+	busyAttempts = 8
 )
 
 // Run delivers until the context ends.
@@ -146,7 +147,7 @@ func (d *Dispatcher) tick() ([]Task, error) {
 	d.inbox.Into(d.machine)
 	d.machine.Limit(0)
 	if d.Busy != nil && d.Busy() {
-		d.machine.Limit(busyAttempts)
+		d.machine.Limit(busyAttempts * runtime.GOMAXPROCS(0))
 	}
 	return d.machine.Tick(d.now(), d.Rows)
 }
