@@ -41,7 +41,7 @@ type History struct {
 	scans    *fair.Pool[pix.AccountID] // places of reads that look at many rows
 	scanTime time.Duration
 	many     int // see manyInFlight
-	known    known
+	known    transactionCache
 }
 
 // New makes a History over a store.

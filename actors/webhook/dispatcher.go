@@ -155,7 +155,7 @@ func (d *Dispatcher) tick() ([]Task, error) {
 // begin holds the tasks of a tick, and starts those of earlier ticks that need not be held.
 func (d *Dispatcher) begin(tasks []Task) {
 	if len(tasks) > 0 {
-		d.Journal.Append(&wal.Entry{Out: []wal.Out{&held{d, tasks}}})
+		d.Journal.Append(&wal.Entry{Out: []wal.Out{&heldTasks{d, tasks}}})
 	}
 	tasks = d.inbox.drain()
 	for i := range tasks {
@@ -163,15 +163,15 @@ func (d *Dispatcher) begin(tasks []Task) {
 	}
 }
 
-// held are tasks that begin once everything that Tick may have read is durable: the rows of a
+// heldTasks are tasks that begin once everything that Tick may have read is durable: the rows of a
 // record can be read before the record is durable, and a crash may still lose it.
-type held struct {
+type heldTasks struct {
 	d     *Dispatcher
 	tasks []Task
 }
 
 // Release implements wal.Out.
-func (h *held) Release(err error) {
+func (h *heldTasks) Release(err error) {
 	if err == nil {
 		h.d.inbox.put(h.tasks)
 		h.d.look()
@@ -241,7 +241,7 @@ func (d *Dispatcher) write(t *Task, ops []wal.Op, next *layout.Pending) {
 // Written is the number of rows that were written or deleted for attempts.
 func (d *Dispatcher) Written() uint64 { return d.counts.rows.Load() }
 
-// settled tells the dispatcher that what follows from a task is durable.
+// durableResult tells the dispatcher that what follows from a task is durable.
 type durableResult struct {
 	d    *Dispatcher
 	task *Task

@@ -134,7 +134,7 @@ func (s *Sim) takeRefund(r *scheme.Refund, original *arrival) (row *refund, done
 func (s *Sim) refundRows(row *refund, original *arrival) ([]wal.Op, item) {
 	own := refundKey(row.Tx, row.EndToEnd)
 	i := item{at: row.DueAt, key: openKey(row.DueAt, own), notice: row.notice()}
-	ops := []wal.Op{set(own, row), i.open(rowRefund)}
+	ops := []wal.Op{set(own, row), i.openRow(rowRefund)}
 	if row.Reason != "" {
 		return ops, i
 	}

@@ -20,7 +20,7 @@ func (s *Sim) Submit(ctx context.Context, p scheme.Payment) (scheme.State, error
 	if o.submit != ledger.RefuseNothing {
 		return scheme.State{}, &scheme.Refused{Code: o.submit}
 	}
-	row, done, err := s.take(&p, o)
+	row, done, err := s.bookPayout(&p, o)
 	if err != nil {
 		return scheme.State{}, err
 	}
@@ -28,7 +28,7 @@ func (s *Sim) Submit(ctx context.Context, p scheme.Payment) (scheme.State, error
 		return scheme.State{}, err
 	}
 	if row == nil {
-		state, there, err := s.known(p.Tx, p.EndToEnd)
+		state, there, err := s.storedState(p.Tx, p.EndToEnd)
 		return state, submittedAs(there, err)
 	}
 	return s.state(row.DueAt, row.Reason), nil
@@ -42,13 +42,13 @@ const (
 	never = pix.Millis(math.MaxInt64)
 )
 
-// take writes a payment. row is nil if the book has the payment already, or will have it once
+// bookPayout writes a payment. row is nil if the book has the payment already, or will have it once
 // done receives a value.
-func (s *Sim) take(p *scheme.Payment, o outcome) (row *payment, done <-chan error, err error) {
+func (s *Sim) bookPayout(p *scheme.Payment, o outcome) (row *payment, done <-chan error, err error) {
 	s.order.Lock()
 	defer s.order.Unlock()
 	held, again, err := s.submitted(p.Tx, p.EndToEnd, func() (bool, error) {
-		_, there, err := s.known(p.Tx, p.EndToEnd)
+		_, there, err := s.storedState(p.Tx, p.EndToEnd)
 		return there, err
 	})
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *Sim) follows(ops []wal.Op, row *payment, o outcome) ([]wal.Op, []item) 
 		return ops, nil
 	}
 	own := item{at: row.DueAt, key: openKey(row.DueAt, row.Tx[:]), notice: row.notice()}
-	ops = append(ops, own.open(rowPayment))
+	ops = append(ops, own.openRow(rowPayment))
 	if row.Reason != "" {
 		return ops, []item{own}
 	}
@@ -198,14 +198,14 @@ func (s *Sim) Ask(ctx context.Context, tx pix.TxID, endToEnd string) (scheme.Sta
 	}
 	state, there, err := s.knownRefund(tx, endToEnd)
 	if err == nil && !there {
-		state, _, err = s.known(tx, endToEnd)
+		state, _, err = s.storedState(tx, endToEnd)
 	}
 	return state, err
 }
 
-// known returns the state of a payout. The book has one submission of each payout, the newest: an
+// storedState returns the state of a payout. The book has one submission of each payout, the newest: an
 // engine that was restored from a snapshot may send a payout again under a renewed id.
-func (s *Sim) known(tx pix.TxID, endToEnd string) (scheme.State, bool, error) {
+func (s *Sim) storedState(tx pix.TxID, endToEnd string) (scheme.State, bool, error) {
 	var p payment
 	ok, err := read(s.store, key(rowPayment, string(tx[:])), &p)
 	if err != nil || !ok || p.EndToEnd != endToEnd {
