@@ -28,7 +28,7 @@ func (w *harness) alerted(kind, transaction string) (message string) {
 		Transaction string `json:"transaction_id"`
 		Message     string
 	}
-	w.becomes(kind, 5*time.Second, func() bool {
+	w.becomes(kind, soon, func() bool {
 		var l struct{ Data []alert }
 		status, got := w.operate("GET", "/admin/alerts", "")
 		if status != 200 || json.Unmarshal([]byte(got), &l) != nil {
