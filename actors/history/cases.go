@@ -148,12 +148,7 @@ func caseRow(v View, id string) (layout.CaseIDRow, bool, error) {
 	if !ok {
 		return layout.CaseIDRow{}, false, nil
 	}
-	b, ok, err := v.Get(layout.CaseIDKey(parsed))
-	if err != nil || !ok {
-		return layout.CaseIDRow{}, false, err
-	}
-	row, err := layout.DecodeCaseIDRow(b)
-	return row, err == nil, err
+	return layout.Find(v, layout.CaseIDKey(parsed), layout.DecodeCaseIDRow)
 }
 
 func (h *History) caseAt(v View, a pix.AccountID, ordinal uint64) (*ledger.Case, error) {
@@ -179,14 +174,10 @@ func (h *History) casesAt(v View, a pix.AccountID, ordinals []uint64) ([]*ledger
 }
 
 func (h *History) caseRecord(v View, a pix.AccountID, ordinal uint64) (*ledger.Case, error) {
-	b, ok, err := v.Get(layout.CaseKey(a, ordinal))
+	row, ok, err := layout.Find(v, layout.CaseKey(a, ordinal), layout.DecodeCaseRow)
 	if err == nil && !ok {
 		err = fmt.Errorf("case %d of %v has no row", ordinal, a)
 	}
-	if err != nil {
-		return nil, err
-	}
-	row, err := layout.DecodeCaseRow(b)
 	if err != nil {
 		return nil, err
 	}

@@ -88,12 +88,8 @@ func (h *History) find(v View, id string) (layout.IDRow, bool, error) {
 			return layout.IDRow{}, false, nil
 		}
 	}
-	value, ok, err := v.Get(layout.IDKey(short))
+	row, ok, err := layout.Find(v, layout.IDKey(short), layout.DecodeIDRow)
 	if err != nil || !ok {
-		return layout.IDRow{}, false, err
-	}
-	row, err := layout.DecodeIDRow(value)
-	if err != nil {
 		return row, false, err
 	}
 	if isUUID {
@@ -104,14 +100,11 @@ func (h *History) find(v View, id string) (layout.IDRow, bool, error) {
 
 // itemRow reads the row of an item, which must exist.
 func itemRow(v View, a pix.AccountID, ordinal uint64) (layout.ItemRow, error) {
-	value, ok, err := v.Get(layout.ItemKey(a, ordinal))
+	row, ok, err := layout.Find(v, layout.ItemKey(a, ordinal), layout.DecodeItemRow)
 	if err == nil && !ok {
 		err = fmt.Errorf("item %d of %v has no row", ordinal, a)
 	}
-	if err != nil {
-		return layout.ItemRow{}, err
-	}
-	return layout.DecodeItemRow(value)
+	return row, err
 }
 
 // item reads a transaction in the state of its newest record.

@@ -59,18 +59,11 @@ func (h *History) underEndToEnd(v View, only pix.AccountID, e2e string) (*ledger
 		}
 	}
 	for _, key := range layout.EndToEndKeys(e2e) {
-		b, ok, err := v.Get(key)
+		row, ok, err := layout.Find(v, key, layout.DecodeEndToEndRow)
 		if err != nil {
 			return nil, err
 		}
-		if !ok {
-			continue
-		}
-		row, err := layout.DecodeEndToEndRow(b)
-		if err != nil {
-			return nil, err
-		}
-		if only != 0 && row.Account != only {
+		if !ok || only != 0 && row.Account != only {
 			continue
 		}
 		for _, m := range append([]layout.Member{{ID: row.ID, Seq: row.Seq}}, row.Members...) {
@@ -96,12 +89,8 @@ func (h *History) underEndToEnd(v View, only pix.AccountID, e2e string) (*ledger
 
 // shownByID reads a transaction by its id; nil for a payout that the merchant never saw.
 func (h *History) shownByID(v View, id pix.TxID) (*ledger.Transaction, error) {
-	b, ok, err := v.Get(layout.IDKey(id.Short()))
-	if err != nil || !ok {
-		return nil, err
-	}
-	row, err := layout.DecodeIDRow(b)
-	if err != nil || row.ID != id {
+	row, ok, err := layout.Find(v, layout.IDKey(id.Short()), layout.DecodeIDRow)
+	if err != nil || !ok || row.ID != id {
 		return nil, err
 	}
 	return h.item(v, row)

@@ -16,16 +16,12 @@ import (
 // Subscription reads a webhook subscription in its newest durable state; nil where the account
 // never had it.
 func Subscription(j interface {
-	Get(key []byte) (value []byte, ok bool, err error)
+	layout.Getter
 	Record(stream wal.Stream, seq uint64) (wal.Record, bool, error)
 }, t layout.Target,
 ) (*ledger.Subscription, error) {
-	row, ok, err := j.Get(layout.SubscriptionKey(t.Account, t.Number))
+	seq, ok, err := layout.Find(j, layout.SubscriptionKey(t.Account, t.Number), layout.DecodeSeqRow)
 	if err != nil || !ok {
-		return nil, err
-	}
-	seq, err := layout.DecodeSeqRow(row)
-	if err != nil {
 		return nil, err
 	}
 	r, err := Record(j, t.Account, seq)
@@ -220,15 +216,12 @@ func (h *History) pending(v View, k, b []byte) (ledger.DeliveryItem, error) {
 	if err != nil {
 		return ledger.DeliveryItem{}, err
 	}
-	b, tried, err := v.Get(layout.DeliveryKey(p.Target, layout.DeliveryPending, p.Sequence))
+	s, tried, err := layout.Find(v, layout.DeliveryKey(p.Target, layout.DeliveryPending, p.Sequence), layout.DecodeDeliveryStatus)
 	if err != nil {
 		return ledger.DeliveryItem{}, err
 	}
-	s := p.Untried()
-	if tried {
-		if s, err = layout.DecodeDeliveryStatus(b); err != nil {
-			return ledger.DeliveryItem{}, err
-		}
+	if !tried {
+		s = p.Untried()
 	}
 	return h.withEvent(p.Target, p.Sequence, layout.DeliveryPending, s)
 }
