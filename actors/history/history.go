@@ -56,19 +56,26 @@ func Over(j Journal) *History {
 // Transaction finds an account's transaction by its id or its transaction_id; nil where
 // this account has no such transaction.
 func (h *History) Transaction(a pix.AccountID, id string) (*ledger.Transaction, error) {
-	var t *ledger.Transaction
-	err := h.look(a, func(v View) error {
+	return lookUp(h, a, func(v View) (*ledger.Transaction, error) {
 		row, ok, err := h.find(v, id)
 		if err != nil || !ok || row.Account != a {
-			return err
+			return nil, err
 		}
-		t, err = h.item(v, row)
+		return h.item(v, row)
+	})
+}
+
+// lookUp returns what a read finds in a view of the store, and nothing with an error; see look.
+func lookUp[T any](h *History, a pix.AccountID, read func(View) (T, error)) (T, error) {
+	var found, nothing T
+	err := h.look(a, func(v View) (err error) {
+		found, err = read(v)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nothing, err
 	}
-	return t, nil
+	return found, nil
 }
 
 // look runs one read over one view of the store; see wal.Store.Look. a is the account whose
