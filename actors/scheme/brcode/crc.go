@@ -1,5 +1,7 @@
 package brcode
 
+import "fmt"
+
 // crcTable has, for every byte, the remainder after eight steps of dividing that byte by the
 // polynomial 0x1021. With the table CRC takes one step for each byte.
 var crcTable = makeCRCTable()
@@ -31,18 +33,6 @@ func CRC(s string) uint16 {
 	return crc
 }
 
-// appendCRC appends field 63 to b: the CRC of all of b and of "6304" itself, in four
+// crcDigits returns the value of field 63 of a text that ends with "6304": its CRC in four
 // upper-case hexadecimal digits.
-func appendCRC(b []byte) []byte {
-	b = append(b, crcHead...)
-	crc := uint16(0xFFFF)
-	for _, c := range b {
-		crc = crc<<8 ^ crcTable[byte(crc>>8)^c]
-	}
-	return appendHex(b, crc)
-}
-
-func appendHex(b []byte, crc uint16) []byte {
-	const digits = "0123456789ABCDEF"
-	return append(b, digits[crc>>12], digits[crc>>8&15], digits[crc>>4&15], digits[crc&15])
-}
+func crcDigits(text string) string { return fmt.Sprintf("%04X", CRC(text)) }

@@ -65,8 +65,7 @@ func Parse(text string) (Code, error) {
 	if err := each(body, nothing); err != nil {
 		return Code{}, err
 	}
-	var crc [4]byte
-	if string(appendHex(crc[:0], CRC(text[:len(text)-4]))) != text[len(text)-4:] {
+	if crcDigits(text[:len(text)-4]) != text[len(text)-4:] {
 		return Code{}, ErrCRC
 	}
 	if !strings.HasPrefix(body, "000201") {

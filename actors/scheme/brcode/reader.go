@@ -1,6 +1,9 @@
 package brcode
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // reader builds a Code from the fields of a text.
 type reader struct {
@@ -20,7 +23,7 @@ func (r *reader) top(id int, v string) error {
 	case id >= 26 && id <= 51:
 		return r.template(v)
 	case id == 52:
-		return require(digits(v) && len(v) == 4, "52 is not four digits")
+		return require(category.MatchString(v), "52 is not four digits")
 	case id == 53:
 		return require(v == "986", "53 is not 986")
 	case id == 54:
@@ -65,7 +68,7 @@ func (r *reader) template(v string) error {
 	if len(sub[1]) > maxKey || !visible(sub[1]) {
 		return malformed("the key is longer than 77 or holds a space")
 	}
-	if sub[3] != "" && !isISPB(sub[3]) {
+	if sub[3] != "" && !ispbForm.MatchString(sub[3]) {
 		return malformed("the facilitator is not an ISPB")
 	}
 	return checkURL(sub[25])
@@ -98,13 +101,11 @@ func (r *reader) additional(id int, v string) error {
 // amount reads field 54: one to ten digits, a point and two digits. Twelve digits cannot
 // overflow an int64.
 func (r *reader) amount(v string) error {
-	whole, cents, _ := strings.Cut(v, ".")
-	if len(whole) < 1 || len(whole) > 10 || len(cents) != 2 || !digits(whole) || !digits(cents) {
+	parts := money.FindStringSubmatch(v)
+	if parts == nil {
 		return malformed("54 is not one to ten digits, a point and two digits")
 	}
-	for _, c := range []byte(whole + cents) {
-		r.code.AmountCentavos = r.code.AmountCentavos*10 + int64(c-'0')
-	}
+	r.code.AmountCentavos, _ = strconv.ParseInt(parts[1]+parts[2], 10, 64)
 	return nil
 }
 
@@ -112,7 +113,7 @@ func (r *reader) amount(v string) error {
 func (r *reader) complete() error {
 	for _, id := range [...]int{52, 53, 58, 59, 60} {
 		if !r.has[id] {
-			return malformed(string([]byte{byte('0' + id/10), byte('0' + id%10)}) + " is missing")
+			return malformed(strconv.Itoa(id) + " is missing")
 		}
 	}
 	switch {
@@ -154,23 +155,4 @@ func require(holds bool, what string) error {
 		return nil
 	}
 	return malformed(what)
-}
-
-func digits(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return true
-}
-
-// isISPB reports whether s is [0-9A-Z]{8}.
-func isISPB(s string) bool {
-	for i := range len(s) {
-		if !alphanumeric(s[i]) || s[i] >= 'a' {
-			return false
-		}
-	}
-	return len(s) == 8
 }

@@ -7,7 +7,11 @@
 // length) and of the EMV QR Code specification they build on (the CRC).
 package brcode
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"strings"
+)
 
 const (
 	// MaxAmount is the greatest amount, in centavos, that field 54 can carry:
@@ -64,22 +68,14 @@ func (s Static) Text() (string, error) {
 	if err := s.check(); err != nil {
 		return "", err
 	}
-	var room [maxStatic]byte
-	b := append(room[:0], "000201"...)
-	b = s.appendAccount(b)
-	b = append(b, "520400005303986"...)
-	b = appendAmount(b, s.AmountCentavos)
-	b = append(b, "5802BR"...)
-	b = appendPlainField(b, "59", s.Name, "RECEBEDOR", maxName)
-	b = appendPlainField(b, "60", s.City, "BRASIL", maxCity)
-	txid := s.TxID
-	if txid == "" {
-		txid = noTxID
+	amount := ""
+	if s.AmountCentavos > 0 {
+		amount = field("54", fmt.Sprintf("%d.%02d", s.AmountCentavos/100, s.AmountCentavos%100))
 	}
-	b = append(b, '6', '2', '0', '0')
-	start := len(b)
-	b = setLength(appendField(b, "05", txid), start)
-	return string(appendCRC(b)), nil
+	text := "000201" + field("26", s.account()) + "520400005303986" + amount + "5802BR" +
+		field("59", cmp.Or(cut(plain(s.Name), maxName), "RECEBEDOR")) + field("60", cmp.Or(cut(plain(s.City), maxCity), "BRASIL")) +
+		field("62", field("05", cmp.Or(s.TxID, noTxID))) + crcHead
+	return text + crcDigits(text), nil
 }
 
 func (s Static) check() error {
@@ -96,72 +92,23 @@ func (s Static) check() error {
 	return nil
 }
 
-// appendAccount writes the Pix template, field 26: the name of Pix, the key, and the
+// account returns the value of field 26, the Pix template: the name of Pix, the key, and the
 // description if there is room for it.
-func (s Static) appendAccount(b []byte) []byte {
-	b = append(b, '2', '6', '0', '0')
-	start := len(b)
-	b = appendField(b, "00", gui)
-	b = appendField(b, "01", s.Key)
-	left := maxTemplate - (len(b) - start) - len("02LL")
-	if s.Description == "" || left <= 0 {
-		return setLength(b, start)
+func (s Static) account() string {
+	template := field("00", gui) + field("01", s.Key)
+	if d := plain(s.Description); d != "" && len(d) <= maxTemplate-len(template)-len("02LL") {
+		template += field("02", d)
 	}
-	head := len(b)
-	b = append(b, '0', '2', '0', '0')
-	// The limit is two bytes more than there is room for, so that the length shows that a
-	// description is too long: a space is written only together with the letter after it.
-	b = appendPlain(b, s.Description, left+2)
-	if n := len(b) - head - len("02LL"); n == 0 || n > left {
-		b = b[:head]
-	} else {
-		b = setLength(b, head+len("02LL"))
-	}
-	return setLength(b, start)
+	return template
 }
 
-// appendAmount writes field 54: the amount in reais with a point and two decimals. For an
-// amount of 0 it writes nothing.
-func appendAmount(b []byte, centavos int64) []byte {
-	if centavos == 0 {
-		return b
-	}
-	b = append(b, '5', '4', '0', '0')
-	start := len(b)
-	var digits [13]byte
-	i := len(digits)
-	for n := centavos; n > 0 || i > len(digits)-4; n /= 10 {
-		if i == len(digits)-2 {
-			i--
-			digits[i] = '.'
-		}
-		i--
-		digits[i] = byte('0' + n%10)
-	}
-	return setLength(append(b, digits[i:]...), start)
+// field returns a field: its id, the length of its value in two digits, and the value.
+func field(id, value string) string {
+	n := byte(len(value))
+	return id + string([]byte{'0' + n/10, '0' + n%10}) + value
 }
 
-// appendPlainField writes text stripped and cut to limit bytes, or fallback where
-// stripping leaves nothing: fields 59 and 60 must not be empty.
-func appendPlainField(b []byte, id, text, fallback string, limit int) []byte {
-	b = append(b, id[0], id[1], '0', '0')
-	start := len(b)
-	b = appendPlain(b, text, limit)
-	if len(b) == start {
-		b = append(b, fallback...)
-	}
-	return setLength(b, start)
-}
-
-func appendField(b []byte, id, value string) []byte {
-	n := len(value)
-	b = append(b, id[0], id[1], byte('0'+n/10), byte('0'+n%10))
-	return append(b, value...)
-}
-
-// setLength writes the length of the value b[start:] into the two digits before start.
-func setLength(b []byte, start int) []byte {
-	n := len(b) - start
-	b[start-2], b[start-1] = byte('0'+n/10), byte('0'+n%10)
-	return b
+// cut returns the first bytes of a plain text, without a space at the end.
+func cut(text string, limit int) string {
+	return strings.TrimSuffix(text[:min(limit, len(text))], " ")
 }

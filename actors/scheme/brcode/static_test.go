@@ -49,7 +49,7 @@ func TestPlain(t *testing.T) {
 		"abcdefghijklmnopqrs tuv": "abcdefghijklmnopqrs",
 		"\xff\xfea":               "a",
 	} {
-		if got := string(appendPlain(nil, in, 20)); got != want {
+		if got := cut(plain(in), 20); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}

@@ -81,7 +81,7 @@ const (
 )
 
 // seal returns a code's fields with their CRC appended.
-func seal(fields string) string { return string(appendCRC([]byte(fields))) }
+func seal(fields string) string { return fields + crcHead + crcDigits(fields+crcHead) }
 
 const (
 	head   = "000201"
