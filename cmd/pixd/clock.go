@@ -24,44 +24,34 @@ func clockCommand() *cobra.Command {
 
 func clockShowCommand() *cobra.Command {
 	f := &adminFlags{}
-	c := &cobra.Command{
-		Use:     "show",
-		Short:   "Show engine time, and whether it is doubted",
-		Long:    "Shows engine time, how far the other clocks are from it, and whether it is doubted." + adminHelp,
-		Example: "  pixd clock show",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return clockAnswer.print(c, f, http.MethodGet, "/admin/clock", nil)
-		},
-	}
+	c := request{
+		use:     "show",
+		short:   "Show engine time, and whether it is doubted",
+		long:    "Shows engine time, how far the other clocks are from it, and whether it is doubted.",
+		example: "  pixd clock show",
+		method:  http.MethodGet, path: "/admin/clock", print: printClock,
+	}.command(f)
 	f.Add(c)
+	c.Args = cobra.NoArgs
 	return c
 }
 
 func clockAcceptCommand() *cobra.Command {
 	f := &adminFlags{}
-	var who operatorFlag
-	c := &cobra.Command{
-		Use:   "accept --operator NAME",
-		Short: "Say that the engine's clock is right",
-		Long: "Tells a running engine that its clock is right, though the scheme's differs or the journal is ahead of\n" +
-			"it. A difference that changes by more than a minute later is doubted again." + adminHelp,
-		Example: "  pixd clock accept --operator ana",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			body, err := who.body()
-			if err != nil {
-				return err
-			}
-			return clockAnswer.print(c, f, http.MethodPost, "/admin/clock", body)
-		},
-	}
+	c := request{
+		use:   "accept --operator NAME",
+		short: "Say that the engine's clock is right",
+		long: "Tells a running engine that its clock is right, though the scheme's differs or the journal is ahead of\n" +
+			"it. A difference that changes by more than a minute later is doubted again.",
+		example: "  pixd clock accept --operator ana",
+		method:  http.MethodPost, path: "/admin/clock", fields: []field{operatorField("logged")}, print: printClock,
+	}.command(f)
 	f.Add(c)
-	who.add(c, "logged")
+	c.Args = cobra.NoArgs
 	return c
 }
 
-var clockAnswer = answer[clockState]{"no clock", (*clockState).facts}
+var printClock = printing("no clock", (*clockState).facts)
 
 // clockState is the state of engine time in an answer of the operator API.
 type clockState struct {

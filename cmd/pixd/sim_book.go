@@ -7,33 +7,30 @@ import (
 	"github.com/spf13/cobra"
 
 	"pixd/actors/pix"
-	"pixd/cmd/operator"
 	"pixd/cmd/terminal"
 )
 
 func simBookCommand() *cobra.Command {
 	f := simAsked()
-	c := &cobra.Command{
-		Use:   "book [END_TO_END_ID|RETURN_ID]",
-		Short: "Show what has settled at the scheme, or what it knows of one payment",
-		Long: "Shows the scheme's own book: what each institution and each account has sent, received and returned,\n" +
+	c := request{
+		use:   "book [END_TO_END_ID|RETURN_ID]",
+		short: "Show what has settled at the scheme, or what it knows of one payment",
+		long: "Shows the scheme's own book: what each institution and each account has sent, received and returned,\n" +
 			"settled movements alone, in base units (1.00 BRL = 10000). With an end-to-end id it shows what the\n" +
-			"scheme knows of that payment, and with a refund's return id (D…) what it knows of that refund." + simHelp,
-		Example: "  pixd sim book\n  pixd sim book E9999900420261029120000000000001\n  pixd sim book movements --since 2026-10-29T00:00:00Z",
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return answer[simBook]{"something else", (*simBook).show}.print(c, f, http.MethodGet, "/sim/book", nil)
-			}
-			id, err := operator.Segment(args[0])
-			if err != nil {
-				return err
-			}
-			return answer[simPayment]{"something else", (*simPayment).show}.print(c, f, http.MethodGet, "/sim/book/"+id, nil)
-		},
+			"scheme knows of that payment, and with a refund's return id (D…) what it knows of that refund.",
+		example: "  pixd sim book\n  pixd sim book E9999900420261029120000000000001\n  pixd sim book movements --since 2026-10-29T00:00:00Z",
+		of:      "a payment or a refund", method: http.MethodGet, path: "/sim/book/{id}", print: printing("something else", (*simPayment).show),
+	}.command(f)
+	showOne, whole := c.RunE, request{method: http.MethodGet, path: "/sim/book", print: printing("something else", (*simBook).show)}.command(f).RunE
+	c.Args = cobra.MaximumNArgs(1)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return whole(c, args)
+		}
+		return showOne(c, args)
 	}
 	f.Add(c)
-	c.AddCommand(simMovementsCommand(f))
+	c.AddCommand(simMovements.command(f))
 	return c
 }
 
@@ -141,18 +138,14 @@ type simMovement struct {
 	Amount        pix.Amount
 }
 
-func simMovementsCommand(f *adminFlags) *cobra.Command {
-	return listing[simMovement]{
-		words: "pixd sim book movements", path: "/sim/book/movements", show: movementTable,
-		filters: []listFilter{{"since", "since", "those that settled at or after an ISO 8601 `TIME`"}},
-	}.command(f, &cobra.Command{
-		Use:   "movements [--since TIME]",
-		Short: "List the movements that have settled, the oldest first",
-		Long: "Lists every settled movement, the oldest first: payouts, customers' payments, returns of payouts and\n" +
-			"refunds of customers' payments." + listHelp +
-			simHelp,
-		Example: "  pixd sim book movements --since 2026-10-29T00:00:00Z --limit 20",
-	})
+var simMovements = listing[simMovement]{
+	use:   "movements [--since TIME]",
+	short: "List the movements that have settled, the oldest first",
+	long: "Lists every settled movement, the oldest first: payouts, customers' payments, returns of payouts and\n" +
+		"refunds of customers' payments.",
+	example: "  pixd sim book movements --since 2026-10-29T00:00:00Z --limit 20",
+	path:    "/sim/book/movements", show: movementTable,
+	filters: []listFilter{{"since", "since", "those that settled at or after an ISO 8601 `TIME`"}},
 }
 
 func movementTable(all []simMovement) string {

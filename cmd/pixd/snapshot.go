@@ -148,15 +148,14 @@ func snapshotList() *cobra.Command {
 	f := &adminFlags{}
 	var dir string
 	c := listing[snapshotFile]{
-		words: "pixd snapshot list", path: "/admin/snapshots", show: snapshotTable,
-	}.command(f, &cobra.Command{
-		Use:   "list [--snapshot-dir DIR]",
-		Short: "List snapshots, newest first",
-		Long: "Lists the snapshots of a running engine, newest first, or with --snapshot-dir those in a folder, without\n" +
+		use:   "list [--snapshot-dir DIR]",
+		short: "List snapshots, newest first",
+		long: "Lists the snapshots of a running engine, newest first, or with --snapshot-dir those in a folder, without\n" +
 			"an engine. Amounts are base units. It reads what each file says of itself; pixd snapshot verify checks\n" +
-			"whether that is true." + listHelp + adminHelp,
-		Example: "  pixd snapshot list\n  pixd snapshot list --snapshot-dir /mnt/backup",
-	})
+			"whether that is true.",
+		example: "  pixd snapshot list\n  pixd snapshot list --snapshot-dir /mnt/backup",
+		path:    "/admin/snapshots", show: snapshotTable,
+	}.command(f)
 	f.Add(c)
 	c.Flags().StringVar(&dir, "snapshot-dir", "", "the snapshots in this `FOLDER`, without an engine")
 	listEngine := c.RunE

@@ -43,7 +43,7 @@ func (a *attempt) result() string {
 	return cmp.Or(strings.Join(parts, " "), "no answer")
 }
 
-var deliveryAnswer = answer[delivery]{"something else", (*delivery).facts}
+var printDelivery = printing("something else", (*delivery).facts)
 
 func (d *delivery) facts() string {
 	all := []fact{
