@@ -52,7 +52,7 @@ func ended(tasks Tasks, task *due.Task, at *ledger.Attended) {
 	}
 }
 
-// Report is what a child actor reports to its account about one payout.
+// Report is what a child actor reports to its account about one payout or refund.
 type Report struct {
 	Account pix.AccountID
 	Outcome ledger.ResolveTransfer
@@ -62,11 +62,11 @@ type Report struct {
 
 // Children starts child actors and takes back reports that an account could not take.
 type Children interface {
-	// Begin starts the child actor's work on its job. The payout that the job names is
+	// Begin starts the child actor's work on its job. The payout or refund that the job names is
 	// durable by then.
 	Begin(child *actor.PID, j *transfer.Job)
 	// NotTaken says that an account could not take a report. The report must be sent again,
-	// because nobody else knows the payout's outcome.
+	// because nobody else knows the outcome.
 	NotTaken(r *Report, err error)
 }
 

@@ -12,7 +12,7 @@ import (
 	"pixd/actors/transfer"
 )
 
-// launch is the Out that starts a child actor once the entry of its payout is durable.
+// launch is the Out that starts a child actor once the entry of its payout or refund is durable.
 // child is the child actor that the account's actor has spawned; it is nil in a shell
 // without actors, where children.Begin runs the job in another way.
 type launch struct {
@@ -21,8 +21,8 @@ type launch struct {
 	job      transfer.Job
 }
 
-// Release implements wal.Out. Without an error the payout of the job is durable, so the
-// child actor begins its work. If the entry was refused, the payout was never written and
+// Release implements wal.Out. Without an error the transaction of the job is durable, so the
+// child actor begins its work. If the entry was refused, it was never written and
 // no work begins; the caller gets the error through another Out of the same entry.
 func (l *launch) Release(err error) {
 	if err == nil {
@@ -31,7 +31,7 @@ func (l *launch) Release(err error) {
 }
 
 // Begin implements Children. After Close was called no child actor begins work: the next
-// start of the engine finds the payout by its due row.
+// start of the engine finds the transaction by its due row.
 func (d *Host) Begin(child *actor.PID, j *transfer.Job) {
 	if d.children.begin() {
 		d.root.Send(child, j)
@@ -40,9 +40,9 @@ func (d *Host) Begin(child *actor.PID, j *transfer.Job) {
 	}
 }
 
-// carriedTransfer is a payout that a child actor carries to the scheme.
+// carriedTransfer is a payout or refund that a child actor carries to the scheme.
 type carriedTransfer struct {
-	tx    *ledger.Transaction // the payout's state when the child actor began its work
+	tx    *ledger.Transaction // its state when the child actor began its work
 	child *actor.PID
 }
 
@@ -59,7 +59,7 @@ func (s *Shell) child() *actor.PID {
 	return s.actor.Spawn(s.ChildProps)
 }
 
-// rested puts a child actor that has finished its payout on the list of idle child actors.
+// rested puts a child actor that has finished its job on the list of idle child actors.
 func (s *Shell) rested(pid *actor.PID) {
 	if pid != nil {
 		s.idle = append(s.idle, pid)
@@ -82,7 +82,7 @@ func (s *Shell) brought(b *transfer.Brought) {
 }
 
 // overChildren supervises child actors. A child actor that panics is stopped. It is not
-// known whether it had sent its payout to the scheme, so the payout is in doubt.
+// known whether it had sent its payout or refund to the scheme, so that is in doubt.
 type overChildren struct{ host *Host }
 
 // HandleFailure implements actor.SupervisorStrategy.

@@ -15,10 +15,10 @@ const closePatience = 10 * time.Second
 
 // errRestless says that, when Close gave up waiting, an account or a child actor was still
 // reading or writing.
-var errRestless = errors.New("account: accounts or their payouts do not come to rest")
+var errRestless = errors.New("account: accounts or their child actors do not come to rest")
 
 // Close cancels the child actors' calls to the scheme and waits for accounts and child
-// actors to finish; the next start of the engine resumes the payouts of these child actors.
+// actors to finish; the next start of the engine resumes what these child actors carried.
 // It has the head rows of the accounts in memory written, so that no read after the next start
 // replays records. When Close returns nil, no account and no child actor reads or writes any
 // more, and the journal and the store may be closed, which writes what Close has appended.

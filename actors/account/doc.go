@@ -27,8 +27,8 @@
 //	Release          the journal's writer calls it for each entry, in order: only now something leaves
 //
 // What must be durable before an effect may take place stands at each kind of effect (effect.go). A
-// payout's answer is not part of the entry that holds the money: it waits in the shell, under the
-// payout's id, until the entry of the outcome is durable.
+// payout's or refund's answer is not part of the entry that holds the money: it waits in the shell,
+// under the transaction's id, until the entry of the outcome is durable.
 //
 // # Memory
 //

@@ -39,7 +39,7 @@ type Effect struct {
 	// report the result.
 	Attended *ledger.Attended
 	// With Park: an earlier request under the same idempotency key already waits for this
-	// payout, so a 2xx answer is a replay for the asker that is parked now.
+	// transaction, so a 2xx answer is a replay for the asker that is parked now.
 	Join bool
 	// With Park and Join: the earlier request had a different body.
 	Other bool
@@ -50,7 +50,7 @@ type Effect struct {
 }
 
 // effects lists what a decision asks the shell to do, in this order: answer or park the
-// asker of the command; answer the askers that are parked for the payout that ended; raise
+// asker of the command; answer the askers that are parked for the payout or refund that ended; raise
 // alerts; hand events to the webhooks; start child actors.
 func (m *Machine) effects(d *ledger.Decision) []Effect {
 	a := d.Answer

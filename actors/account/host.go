@@ -299,13 +299,13 @@ func (d *Host) bring(r *Report) {
 }
 
 // NotTaken sends a report to its account again until the account takes it, says that it has
-// no such payout, or the host closes. If the host closes first, the next start of the engine asks the scheme about the
-// payout.
+// no such transaction, or the host closes. If the host closes first, the next start of the engine
+// asks the scheme about the transaction.
 func (d *Host) NotTaken(r *Report, err error) {
 	if d.running.Err() != nil {
 		return
 	}
-	d.deps.Log.Error("payout: outcome not taken", "account", r.Account.String(), "transaction", r.Outcome.ID.String(), "error", err)
+	d.deps.Log.Error("transfer: outcome not taken", "account", r.Account.String(), "transaction", r.Outcome.ID.String(), "error", err)
 	if errors.Is(err, ledger.ErrUnknownTransfer) {
 		return
 	}
@@ -320,10 +320,11 @@ func (d *Host) Notice(id pix.AccountID, c ledger.Command, done func(error)) {
 	d.send(id, d.entry(id), NoticeMessage(c, done))
 }
 
-// Recent returns the table of recently accepted payouts of all accounts.
+// Recent returns the table of recently accepted payouts and refunds of all accounts.
 func (d *Host) Recent() *Recent { return d.deps.Config.Recent }
 
-// Due hands an account a due task: the account looks after a payout whose due time has
-// come, whose child actor was lost in a crash, or which waits for directory capacity.
+// Due hands an account a due task: the account looks after a payout, a refund or a case whose
+// due time has come, a payout or refund whose child actor was lost in a crash, or a payout that
+// waits for directory capacity.
 // Tasks.Done gets the task's result once.
 func (d *Host) Due(t due.Task) { d.send(t.Account, d.entry(t.Account), DueMessage(d.deps.Tasks, t)) }

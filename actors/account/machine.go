@@ -19,7 +19,7 @@ type Config struct {
 	HeadEvery uint64
 	// Terms are the service's terms, the same for all accounts.
 	Terms ledger.Terms
-	// Recent holds recently accepted payouts of all accounts.
+	// Recent holds recently accepted payouts and refunds of all accounts.
 	Recent *Recent
 	// Present is a filter over the keys of all rows for which layout.MostlyAbsent is true. It
 	// saves most reads of keys that do not exist. Nil: every key is read from the store.
@@ -224,8 +224,8 @@ func (m *Machine) write(records []ledger.Record) wal.Entry {
 	return e
 }
 
-// follow updates the state of a payout that a child actor carries. A payout that is no
-// longer in flight is removed from the carried payouts.
+// follow updates the state of a payout or refund that a child actor carries. One that is no
+// longer in flight is carried no more.
 func (m *Machine) follow(t *ledger.Transaction) {
 	if t == nil || m.work[t.ID] == nil {
 		return

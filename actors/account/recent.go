@@ -11,7 +11,7 @@ import (
 
 // Recent holds recently accepted payouts and refunds of all accounts in a table of fixed size. Most
 // payouts settle within a second, and then their state need not be read from the store. The
-// table is a cache of the journal: a payout is put in when a record about it has been
+// table is a cache of the journal: one is put in when a record about it has been
 // handed to the journal, in the state that this record gives it.
 //
 // A second table holds the refund sums of received payments that have refunds in flight. Each
@@ -87,7 +87,7 @@ func (r *Recent) changed(a pix.AccountID, s *layout.RefundSums) {
 	}
 }
 
-// forget drops every payout of one account, and the refund sums of its payments.
+// forget drops every payout and refund of one account, and the refund sums of its payments.
 func (r *Recent) forget(a pix.AccountID) {
 	for i := range r.slots {
 		if p := r.slots[i].Load(); p != nil && p.account == a {

@@ -70,7 +70,7 @@ func (s *Shell) openAccount() error {
 
 // rebuild throws the machine away after a panic and restores it from the journal, once
 // every entry that the account has queued is durable or refused. The child actors of its
-// payouts go on working, and the new machine is given these payouts: otherwise a repeated
+// payouts and refunds go on working, and the new machine is given these: otherwise a repeated
 // request would start a second child actor. A third panic within a minute quarantines the
 // account.
 func (s *Shell) rebuild() {
@@ -103,8 +103,8 @@ func (s *Shell) remake() {
 	s.load()
 }
 
-// reviveWork gives the new machine the payouts that child actors carry, in their newest
-// state: a notice may have changed a payout since its child actor began.
+// reviveWork gives the new machine the payouts and refunds that child actors carry, in their newest
+// state: a notice may have changed one since its child actor began.
 func (s *Shell) reviveWork() error {
 	if len(s.running) == 0 {
 		return nil
@@ -114,7 +114,7 @@ func (s *Shell) reviveWork() error {
 	for id, c := range s.running {
 		t, err := ledger.State(r, &s.machine.head, id, c.tx.Record())
 		if err != nil {
-			return fmt.Errorf("account %v: payout %v, whose child runs: %w", s.id, id, err)
+			return fmt.Errorf("account %v: transaction %v, whose child runs: %w", s.id, id, err)
 		}
 		if !t.Ended() {
 			s.machine.work[id] = t
@@ -130,7 +130,7 @@ const (
 )
 
 // quarantine stops the account: it refuses every later command. The connections of requests
-// that wait for a payout's outcome are cut, because the client would read any status as an
+// that wait for a payout's or refund's outcome are cut, because the client would read any status as an
 // outcome.
 func (s *Shell) quarantine(why error) {
 	s.broken = why
@@ -141,7 +141,7 @@ func (s *Shell) quarantine(why error) {
 	s.cut(why)
 }
 
-// cut answers ErrCut to every request that waits for a payout's outcome.
+// cut answers ErrCut to every request that waits for a payout's or refund's outcome.
 func (s *Shell) cut(why error) {
 	for id, waiters := range s.waiting {
 		(&outcomes{to: waiters}).Release(why)

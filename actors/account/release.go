@@ -76,7 +76,7 @@ func lazy(c ledger.Command, outs []wal.Out) bool {
 	})
 }
 
-// park keeps a request waiting until a payout has its outcome.
+// park keeps a request waiting until a payout or refund has its outcome.
 func (s *Shell) park(e *Effect, from asker) {
 	to, ok := from.(*caller)
 	if !ok {

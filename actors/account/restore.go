@@ -36,7 +36,7 @@ func Restore(c *Config, id pix.AccountID, t wal.Tail) (*Machine, error) {
 
 // tailReader is the part of Tail that replay uses.
 type tailReader interface {
-	Get(key []byte) (value []byte, ok bool, err error)
+	layout.Getter
 	Read(stream wal.Stream, from, prev uint64, fn func(wal.Record) error) error
 }
 

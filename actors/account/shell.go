@@ -29,8 +29,8 @@ type Shell struct {
 	unread     error      // why it could not
 	toldUnread pix.Millis // when the newest alert about a failed read was raised; 0: never
 	waiting    map[pix.TxID][]waiter
-	running    map[pix.TxID]carriedTransfer // payouts for which a child actor was started that has not reported yet
-	idle       []*actor.PID                 // child actors that carry no payout at present
+	running    map[pix.TxID]carriedTransfer // payouts and refunds for which a child actor was started that has not reported yet
+	idle       []*actor.PID                 // child actors that carry nothing at present
 	actor      actor.Context                // nil in a shell without actors
 	broken     error                        // why the account is quarantined or passivated; nil: it is neither
 	panics     []time.Time
@@ -56,7 +56,7 @@ func (s *Shell) Broken() error { return s.broken }
 // not durable yet.
 func (s *Shell) Head() ledger.Account { return s.machine.head }
 
-// Working returns how many payouts of the account are carried by a child actor.
+// Working returns how many payouts and refunds of the account are carried by child actors.
 func (s *Shell) Working() int { return len(s.machine.work) }
 
 // Receive implements actor.Actor.

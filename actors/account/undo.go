@@ -62,7 +62,7 @@ func (s *Shell) catchUp() {
 // unwritten takes back what an entry that was never written changed about child actors. A
 // child actor whose report was in the entry counts as running again, because the report
 // will be sent again. A child actor that the entry was to start never began, and the
-// connections of requests that wait for its payout are cut.
+// connections of requests that wait for its payout or refund are cut.
 func (s *Shell) unwritten(r *undo) {
 	for _, id := range r.started {
 		s.rested(s.running[id].child)
@@ -72,7 +72,7 @@ func (s *Shell) unwritten(r *undo) {
 			(&outcomes{to: w}).Release(wal.ErrSequence)
 		}
 	}
-	if r.ended != nil { // the same payout may be in r.started too: one child actor reported, and the next one never began
+	if r.ended != nil { // the same transaction may be in r.started too: one child actor reported, and the next one never began
 		s.running[r.ended.tx.ID] = *r.ended
 	}
 }

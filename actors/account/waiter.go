@@ -39,14 +39,14 @@ func (c *caller) tell(a ledger.Answer, err error) {
 	}
 }
 
-// waiter is a caller that waits for a payout's outcome.
+// waiter is a caller that waits for a payout's or refund's outcome.
 type waiter struct {
 	*caller
 	join  bool // an earlier request under the same key waits too, so a 2xx answer is a replay
 	other bool // the body of that earlier request was different
 }
 
-// outcome is this waiter's answer about the payout.
+// outcome is this waiter's answer about the payout or refund.
 func (w waiter) outcome(a *ledger.Answer) ledger.Answer {
 	out := *a
 	if w.join && out.Stored != nil {
@@ -88,13 +88,13 @@ func (o *dependent) Release(err error) {
 	o.out.Release(err)
 }
 
-// outcomes answers every request that waits for one payout.
+// outcomes answers every request that waits for one payout or refund.
 type outcomes struct {
 	to     []waiter
 	answer *ledger.Answer
 }
 
-// Release implements wal.Out. After a refused entry the payout's outcome is not known, so
+// Release implements wal.Out. After a refused entry the outcome is not known, so
 // the requests' connections are cut instead of answered.
 func (o *outcomes) Release(err error) {
 	for _, w := range o.to {

@@ -24,7 +24,7 @@ func newCursor(k layout.DueKind) cursor {
 // scan calls fn for the rows whose due time is until or earlier, in order. It stops at the
 // first row for which fn returns false, and after it has read the number of rows most. over
 // is true where the cursor has passed all due rows.
-func (c *cursor) scan(rows Rows, until pix.Millis, most int, fn func(layout.Due) (taken bool, err error)) (over bool, err error) {
+func (c *cursor) scan(rows layout.Rows, until pix.Millis, most int, fn func(layout.Due) (taken bool, err error)) (over bool, err error) {
 	_, hi := layout.DueRange(c.kind, 0, max(until+1, 0))
 	if bytes.Compare(c.next, hi) >= 0 {
 		return true, nil

@@ -16,8 +16,8 @@ import (
 // Scanner is the shell around Machine: it calls Machine.Tick on a timer and hands the tasks
 // to accounts.
 type Scanner struct {
-	rows   Rows
-	alerts Alerts
+	rows   layout.Rows
+	alerts ledger.Alerts
 	now    func() pix.Reading
 	log    *slog.Logger
 	wake   chan struct{} // a value makes Run call Tick at once; capacity 1
@@ -31,16 +31,11 @@ type Scanner struct {
 // Accounts carries out due tasks. It must call Scanner.Done once for each task.
 type Accounts interface{ Due(t Task) }
 
-// Alerts raises the alert AlertUnreachable.
-type Alerts interface {
-	Raise(id pix.AccountID, a ledger.Alert)
-}
-
 // AlertUnreachable is the kind of the alert that the scheme cannot be reached.
 const AlertUnreachable = "scheme_unreachable"
 
-// NewScanner makes a scanner over rows r. alerts may be nil.
-func NewScanner(m *Machine, r Rows, now func() pix.Reading, alerts Alerts, log *slog.Logger) *Scanner {
+// NewScanner makes a scanner over due rows and queue rows. alerts may be nil.
+func NewScanner(m *Machine, r layout.Rows, now func() pix.Reading, alerts ledger.Alerts, log *slog.Logger) *Scanner {
 	return &Scanner{rows: r, alerts: alerts, now: now, log: log, wake: make(chan struct{}, 1), machine: m}
 }
 
@@ -54,7 +49,7 @@ func (s *Scanner) Run(ctx context.Context, accounts Accounts) {
 		s.figures.Store(s.machine.figures())
 		s.mu.Unlock()
 		if err != nil {
-			s.log.Error("due: waiting payouts not looked at; tried again", "error", err)
+			s.log.Error("due: what waits not looked at; tried again", "error", err)
 		}
 		for _, t := range tasks {
 			accounts.Due(t)

@@ -11,7 +11,7 @@ import (
 // not delay tasks that only need the clock.
 //
 // Three cursors read the due rows of each kind. The front cursor follows the clock and
-// never goes back, so that payouts whose tasks change nothing cannot keep it from later
+// never goes back, so that tasks which change nothing cannot keep it from later
 // rows. The trail cursor follows ten seconds later and finds rows that were not on disk yet
 // when the front cursor passed. The back cursor begins again every minute and finds rows
 // for which the list of postponed tasks (putOff) had no room.
@@ -53,8 +53,8 @@ const (
 
 // The rate of tasks that will probably change nothing: tasks that changed nothing several
 // times before, and tasks of rows that a back cursor found. A hundred such tasks start in a
-// second, which takes a hundredth of a CPU core. A task that ends its payout's waiting
-// allows two more of them.
+// second, which takes a hundredth of a CPU core. A task that ends the waiting allows
+// two more of them.
 const (
 	token        = pix.Millis(1000)
 	tokensSecond = pix.Millis(100)
@@ -144,9 +144,9 @@ func (l *lane) startParked(s *step) error {
 	return nil
 }
 
-// stands tells whether a due row still exists. Where it does not, the payout no longer waits and
+// stands tells whether a due row still exists. Where it does not, the entity no longer waits and
 // needs no task.
-func stands(rows Rows, d layout.Due) (bool, error) {
+func stands(rows layout.Rows, d layout.Due) (bool, error) {
 	_, there, err := rows.Get(layout.DueKey(d.Kind, d.At, d.Account, d.ID))
 	return there, err
 }
@@ -288,7 +288,7 @@ func (l *lane) spend() bool {
 }
 
 // How long a task is postponed: 30 s after an error; 3 s where the scheme gave no answer or
-// left the payout open, and twice as long after each further such result, up to 1 min. A
+// left the payout or refund open, and twice as long after each further such result, up to 1 min. A
 // refund for a special-return case, whose row came due 3 s after the first refusal, goes on
 // with 6 s, up to 30 min.
 const (

@@ -1,8 +1,8 @@
-// Package due is the scanner of due times and of the directory's queues. It reads the
-// ledger's due rows and queue rows, which say until which time, or for which directory
-// capacity, a payout waits. The scanner decides when and in which order payouts are looked
-// after, and how many at once; the account decides what to do with a payout. A payout that
-// waits takes no memory in the scanner.
+// Package due is the scanner of due times and of the directory's queues. It reads due rows, which
+// say until which time an entity (a payout, a refund or a special-return case) waits, and queue
+// rows, which say for which directory capacity a payout waits. The scanner decides when and in
+// which order they are looked after, and how many at once; the account decides what to do with
+// each. An entity that waits takes no memory in the scanner.
 //
 // Machine decides which tasks start; Scanner is its shell.
 package due
@@ -16,18 +16,12 @@ import (
 	"pixd/actors/pix"
 )
 
-// Rows reads due rows and queue rows.
-type Rows interface {
-	Get(key []byte) (value []byte, ok bool, err error)
-	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
-}
-
-// Task names a payout that its account must look after.
+// Task names an entity that its account must look after.
 type Task struct {
 	Account pix.AccountID
 	ID      layout.EntityID
-	Seq     uint64       // sequence of a record about the payout; 0 with Retry
-	Retry   bool         // directory capacity may be available again for the queued payout; false: the payout's due time has come
+	Seq     uint64       // sequence of a record about the entity; 0 with Retry
+	Retry   bool         // directory capacity may be available again for the queued payout; false: the entity's due time has come
 	Queue   layout.Queue // the queue that the payout is in; set only with Retry
 
 	due layout.Due // the due row that the task is from; empty with Retry
@@ -41,10 +35,10 @@ func (t *Task) Kind() layout.DueKind { return t.due.Kind }
 type Result struct {
 	Again   pix.Millis // engine time at which the task must run again; 0: it need not run again
 	Unheard bool       // the scheme gave no answer
-	Open    bool       // the scheme answered, but the payout has no final status yet
+	Open    bool       // the scheme answered, but the payout or refund has no final status yet
 	Rarely  bool       // with Unheard or Open: the task may be postponed for up to 30 min
 	Queued  bool       // the payout still waits for directory capacity
-	Skipped bool       // the account did nothing for the payout
+	Skipped bool       // the account did nothing for the entity
 	Public  string     // with Unheard: transaction_id of the payout or refund
 	Err     error      // why the account could not carry out the task; nil: it could
 }
@@ -118,7 +112,7 @@ func (m *Machine) lane(n layout.Need) *lane {
 
 // Tick returns the tasks to start now. The caller must call Done for each of them. While
 // engine time is doubted, no task with layout.NeedsClock starts.
-func (m *Machine) Tick(now pix.Reading, rows Rows) (tasks []Task, err error) {
+func (m *Machine) Tick(now pix.Reading, rows layout.Rows) (tasks []Task, err error) {
 	s := &step{now: now.Clock, rows: rows}
 	err = m.resumed(s)
 	for _, l := range m.lanes {
@@ -138,7 +132,7 @@ func (m *Machine) Tick(now pix.Reading, rows Rows) (tasks []Task, err error) {
 // step is the state of one call of Tick.
 type step struct {
 	now   pix.Millis
-	rows  Rows
+	rows  layout.Rows
 	tasks []Task
 }
 
@@ -149,17 +143,17 @@ type startedTask struct {
 	tries int  // how often the task ran and changed nothing
 }
 
-// begin starts a task for the payout of a due row.
+// begin starts the task of a due row.
 func (s *step) begin(d layout.Due, v startedTask) {
 	v.lane.machine.working[d.ID] = v
 	v.lane.begins(v, d.Account)
 	s.tasks = append(s.tasks, Task{Account: d.Account, ID: d.ID, Seq: d.Seq, due: d})
 }
 
-// resumed starts tasks for the payouts that a child actor of the previous process may have
+// resumed starts tasks for the payouts and refunds that a child actor of the previous process may have
 // carried: those that are held, sending, or accepted in doubt. It starts them even before
 // their due time, so that neither a wrong clock nor a changed setting can hide such a
-// payout. An accepted one gets a task if it would wait for longer than from its acceptance: it was
+// one. An accepted one gets a task if it would wait for longer than from its acceptance: it was
 // stamped by a clock that was ahead, and its account says when the task runs again.
 func (m *Machine) resumed(s *step) error {
 	for len(m.resume) > 0 {
@@ -195,13 +189,12 @@ func (m *Machine) resumed(s *step) error {
 	return nil
 }
 
-// busy tells whether a due row's task for the payout is running.
+// busy tells whether a due row's task for the entity is running.
 func (m *Machine) busy(id layout.EntityID) bool { return m.working[id].lane != nil }
 
-// inHand tells whether a child actor of the previous process may have carried the payout:
-// the payout is sending, accepted in doubt, or held. A held payout is one that has no open
-// row.
-func inHand(rows Rows, d layout.Due) (bool, error) {
+// inHand tells whether a child actor of the previous process may have carried the payout or refund:
+// it is sending, accepted in doubt, or held. One that is held has no open row.
+func inHand(rows layout.Rows, d layout.Due) (bool, error) {
 	if d.Kind == layout.DueSending || d.Kind == layout.DueDoubt {
 		return true, nil
 	}

@@ -112,7 +112,7 @@ func (m *Machine) takeTurns(s *step, l *limit) error {
 
 // findQueues finds the queues that have at least one payout. It makes one scan for each
 // queue.
-func (m *Machine) findQueues(rows Rows) error {
+func (m *Machine) findQueues(rows layout.Rows) error {
 	known := map[layout.Queue]*queue{}
 	limits := make(map[pix.AccountID]*limit, len(m.limits))
 	for id, l := range m.limits {
@@ -148,7 +148,7 @@ func (m *Machine) findQueues(rows Rows) error {
 }
 
 // eachQueue calls fn for each queue that has a payout, in the order of the rows.
-func eachQueue(rows Rows, fn func(layout.Queue)) error {
+func eachQueue(rows layout.Rows, fn func(layout.Queue)) error {
 	for _, r := range layout.QueueRanges() {
 		for lo := r[0]; lo != nil; {
 			next := []byte(nil)

@@ -41,7 +41,7 @@ type History struct {
 	scans    *fair.Pool[pix.AccountID] // places of reads that look at many rows
 	scanTime time.Duration
 	many     int // see manyInFlight
-	known    known
+	known    transactionCache
 }
 
 // New makes a History over a store.
@@ -56,19 +56,26 @@ func Over(j Journal) *History {
 // Transaction finds an account's transaction by its id or its transaction_id; nil where
 // this account has no such transaction.
 func (h *History) Transaction(a pix.AccountID, id string) (*ledger.Transaction, error) {
-	var t *ledger.Transaction
-	err := h.look(a, func(v View) error {
+	return lookUp(h, a, func(v View) (*ledger.Transaction, error) {
 		row, ok, err := h.find(v, id)
 		if err != nil || !ok || row.Account != a {
-			return err
+			return nil, err
 		}
-		t, err = h.item(v, row)
+		return h.item(v, row)
+	})
+}
+
+// lookUp returns what a read finds in a view of the store, and nothing with an error; see look.
+func lookUp[T any](h *History, a pix.AccountID, read func(View) (T, error)) (T, error) {
+	var found, nothing T
+	err := h.look(a, func(v View) (err error) {
+		found, err = read(v)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nothing, err
 	}
-	return t, nil
+	return found, nil
 }
 
 // look runs one read over one view of the store; see wal.Store.Look. a is the account whose
@@ -88,12 +95,8 @@ func (h *History) find(v View, id string) (layout.IDRow, bool, error) {
 			return layout.IDRow{}, false, nil
 		}
 	}
-	value, ok, err := v.Get(layout.IDKey(short))
+	row, ok, err := layout.Find(v, layout.IDKey(short), layout.DecodeIDRow)
 	if err != nil || !ok {
-		return layout.IDRow{}, false, err
-	}
-	row, err := layout.DecodeIDRow(value)
-	if err != nil {
 		return row, false, err
 	}
 	if isUUID {
@@ -104,14 +107,11 @@ func (h *History) find(v View, id string) (layout.IDRow, bool, error) {
 
 // itemRow reads the row of an item, which must exist.
 func itemRow(v View, a pix.AccountID, ordinal uint64) (layout.ItemRow, error) {
-	value, ok, err := v.Get(layout.ItemKey(a, ordinal))
+	row, ok, err := layout.Find(v, layout.ItemKey(a, ordinal), layout.DecodeItemRow)
 	if err == nil && !ok {
 		err = fmt.Errorf("item %d of %v has no row", ordinal, a)
 	}
-	if err != nil {
-		return layout.ItemRow{}, err
-	}
-	return layout.DecodeItemRow(value)
+	return row, err
 }
 
 // item reads a transaction in the state of its newest record.

@@ -8,24 +8,24 @@ import (
 	"pixd/wal"
 )
 
-// known keeps transactions that lookups have read, each as in one record. Records never
+// transactionCache keeps transactions that lookups have read, each as in one record. Records never
 // change, so an entry is right for ever; a client that asks about the same transaction again
 // and again is answered without reading and verifying its record each time.
-type known struct {
-	slots [knownSlots]atomic.Pointer[knownAs]
+type transactionCache struct {
+	slots [knownSlots]atomic.Pointer[cachedTransaction]
 }
 
 // knownSlots is how many transactions are kept; about 4 MB.
 const knownSlots = 4096
 
-// knownAs is a transaction as in the account's record seq. It must not be changed.
-type knownAs struct {
+// cachedTransaction is a transaction as in the account's record seq. It must not be changed.
+type cachedTransaction struct {
 	account pix.AccountID
 	seq     uint64
 	tx      *ledger.Transaction
 }
 
-func (k *known) slot(a pix.AccountID, seq uint64) *atomic.Pointer[knownAs] {
+func (k *transactionCache) slot(a pix.AccountID, seq uint64) *atomic.Pointer[cachedTransaction] {
 	const odd = 0x9E3779B97F4A7C15 // spreads neighbours over the upper bits
 	return &k.slots[(uint64(a)^seq)*odd>>32%knownSlots]
 }
@@ -44,7 +44,7 @@ func (h *History) transaction(a pix.AccountID, seq uint64) (*ledger.Transaction,
 	if r.Tx == nil {
 		return nil, errNoTransaction(a, seq)
 	}
-	slot.Store(&knownAs{a, seq, r.Tx})
+	slot.Store(&cachedTransaction{a, seq, r.Tx})
 	return r.Tx, nil
 }
 

@@ -223,7 +223,7 @@ func TestKnownIsExact(t *testing.T) {
 	first := b.do(1, ledger.Credit{Kind: pix.TxTED, Amount: 1})
 	b.now++
 	second := b.do(1, ledger.Credit{Kind: pix.TxTED, Amount: 2})
-	for _, wrong := range []knownAs{{1, first.Record(), first}, {2, second.Record(), first}} {
+	for _, wrong := range []cachedTransaction{{1, first.Record(), first}, {2, second.Record(), first}} {
 		h.known.slot(1, second.Record()).Store(&wrong)
 		if got, err := h.Transaction(1, second.Public()); err != nil || got.Amount != 2 {
 			t.Errorf("%+v (%v)", got, err)

@@ -16,24 +16,17 @@ import (
 // id; nil where there is no such transaction. Of several transactions under one end-to-end
 // id it returns one that moved money or, if none did, the first.
 func (h *History) Anyone(id string) (*ledger.Owned, error) {
-	var found *ledger.Owned
-	err := h.look(0, func(v View) error {
+	return lookUp(h, 0, func(v View) (*ledger.Owned, error) {
 		row, ok, err := h.find(v, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if ok {
 			tx, err := h.item(v, row)
-			found = &ledger.Owned{Account: row.Account, Tx: tx}
-			return err
+			return &ledger.Owned{Account: row.Account, Tx: tx}, err
 		}
-		found, err = h.underEndToEnd(v, 0, id)
-		return err
+		return h.underEndToEnd(v, 0, id)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
 }
 
 // isReturnID tells whether id may be the id of a refund or of a received return: such ids are
@@ -59,18 +52,11 @@ func (h *History) underEndToEnd(v View, only pix.AccountID, e2e string) (*ledger
 		}
 	}
 	for _, key := range layout.EndToEndKeys(e2e) {
-		b, ok, err := v.Get(key)
+		row, ok, err := layout.Find(v, key, layout.DecodeEndToEndRow)
 		if err != nil {
 			return nil, err
 		}
-		if !ok {
-			continue
-		}
-		row, err := layout.DecodeEndToEndRow(b)
-		if err != nil {
-			return nil, err
-		}
-		if only != 0 && row.Account != only {
+		if !ok || only != 0 && row.Account != only {
 			continue
 		}
 		for _, m := range append([]layout.Member{{ID: row.ID, Seq: row.Seq}}, row.Members...) {
@@ -96,12 +82,8 @@ func (h *History) underEndToEnd(v View, only pix.AccountID, e2e string) (*ledger
 
 // shownByID reads a transaction by its id; nil for a payout that the merchant never saw.
 func (h *History) shownByID(v View, id pix.TxID) (*ledger.Transaction, error) {
-	b, ok, err := v.Get(layout.IDKey(id.Short()))
-	if err != nil || !ok {
-		return nil, err
-	}
-	row, err := layout.DecodeIDRow(b)
-	if err != nil || row.ID != id {
+	row, ok, err := layout.Find(v, layout.IDKey(id.Short()), layout.DecodeIDRow)
+	if err != nil || !ok || row.ID != id {
 		return nil, err
 	}
 	return h.item(v, row)

@@ -139,14 +139,10 @@ func openIDs(v View, a pix.AccountID, most int) (ids []pix.TxID, err error) {
 
 // ordinalOf returns the ordinal of a transaction that the merchant can see.
 func ordinalOf(v View, id pix.TxID) (uint64, error) {
-	b, ok, err := v.Get(layout.IDKey(id.Short()))
+	row, ok, err := layout.Find(v, layout.IDKey(id.Short()), layout.DecodeIDRow)
 	if err == nil && !ok {
 		err = errGap
 	}
-	if err != nil {
-		return 0, err
-	}
-	row, err := layout.DecodeIDRow(b)
 	return row.Ordinal, err
 }
 

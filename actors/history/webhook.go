@@ -16,16 +16,12 @@ import (
 // Subscription reads a webhook subscription in its newest durable state; nil where the account
 // never had it.
 func Subscription(j interface {
-	Get(key []byte) (value []byte, ok bool, err error)
+	layout.Getter
 	Record(stream wal.Stream, seq uint64) (wal.Record, bool, error)
 }, t layout.Target,
 ) (*ledger.Subscription, error) {
-	row, ok, err := j.Get(layout.SubscriptionKey(t.Account, t.Number))
+	seq, ok, err := layout.Find(j, layout.SubscriptionKey(t.Account, t.Number), layout.DecodeSeqRow)
 	if err != nil || !ok {
-		return nil, err
-	}
-	seq, err := layout.DecodeSeqRow(row)
-	if err != nil {
 		return nil, err
 	}
 	r, err := Record(j, t.Account, seq)
@@ -52,21 +48,19 @@ func (v viewedJournal) Record(stream wal.Stream, seq uint64) (wal.Record, bool, 
 // Subscriptions reads those of an account's webhook subscriptions that have these numbers, without
 // those that are removed. The account's head has the numbers of the others: to look for them among
 // all that it ever had would cost more with each one that was removed.
-func (h *History) Subscriptions(a pix.AccountID, numbers []uint32) (all []*ledger.Subscription, err error) {
-	err = h.look(a, func(v View) error {
-		all = nil
+func (h *History) Subscriptions(a pix.AccountID, numbers []uint32) ([]*ledger.Subscription, error) {
+	return lookUp(h, a, func(v View) (all []*ledger.Subscription, err error) {
 		for _, n := range numbers {
 			s, err := Subscription(viewedJournal{v, h.journal}, layout.Target{Account: a, Number: n})
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if s != nil && s.Status != ledger.SubscriptionRemoved {
 				all = append(all, s)
 			}
 		}
-		return nil
+		return all, nil
 	})
-	return all, err
 }
 
 // AllSubscriptions lists webhook subscriptions, removed ones included, by account: those of one
@@ -220,15 +214,12 @@ func (h *History) pending(v View, k, b []byte) (ledger.DeliveryItem, error) {
 	if err != nil {
 		return ledger.DeliveryItem{}, err
 	}
-	b, tried, err := v.Get(layout.DeliveryKey(p.Target, layout.DeliveryPending, p.Sequence))
+	s, tried, err := layout.Find(v, layout.DeliveryKey(p.Target, layout.DeliveryPending, p.Sequence), layout.DecodeDeliveryStatus)
 	if err != nil {
 		return ledger.DeliveryItem{}, err
 	}
-	s := p.Untried()
-	if tried {
-		if s, err = layout.DecodeDeliveryStatus(b); err != nil {
-			return ledger.DeliveryItem{}, err
-		}
+	if !tried {
+		s = p.Untried()
 	}
 	return h.withEvent(p.Target, p.Sequence, layout.DeliveryPending, s)
 }
@@ -287,36 +278,30 @@ func (h *History) eventTime(v View, a pix.AccountID, sequence uint64) (at pix.Mi
 
 // Delivery returns one delivery of a subscription by the event's sequence; nil where there is
 // none.
-func (h *History) Delivery(t layout.Target, sequence uint64) (found *ledger.DeliveryItem, err error) {
-	err = h.look(t.Account, func(v View) error {
+func (h *History) Delivery(t layout.Target, sequence uint64) (*ledger.DeliveryItem, error) {
+	found, err := lookUp(h, t.Account, func(v View) (*ledger.DeliveryItem, error) {
 		at, err := h.eventTime(v, t.Account, sequence)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		state, s, err := layout.FindDelivery(v, t, sequence, at)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		d, err := h.withEvent(t, sequence, state, s)
-		found = &d
-		return err
+		return &d, err
 	})
 	if errors.Is(err, layout.ErrNoDelivery) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
+	return found, err
 }
 
 // Subscription reads a webhook subscription; nil where the account never had it.
-func (h *History) Subscription(t layout.Target) (s *ledger.Subscription, err error) {
-	err = h.look(t.Account, func(v View) error {
-		s, err = Subscription(viewedJournal{v, h.journal}, t)
-		return err
+func (h *History) Subscription(t layout.Target) (*ledger.Subscription, error) {
+	return lookUp(h, t.Account, func(v View) (*ledger.Subscription, error) {
+		return Subscription(viewedJournal{v, h.journal}, t)
 	})
-	return s, err
 }
 
 // Backlog counts a subscription's deliveries that wait, and those that are dead.

@@ -133,25 +133,23 @@ func DecodeDeliveryStatus(b []byte) (*DeliveryStatus, error) {
 // the delivery's row is due then.
 func FindDelivery(r Rows, t Target, sequence uint64, at pix.Millis) (DeliveryState, *DeliveryStatus, error) {
 	for s := DeliveryPending; s <= DeliveryDead; s++ {
-		v, ok, err := r.Get(DeliveryKey(t, s, sequence))
-		if err != nil {
+		status, ok, err := Find(r, DeliveryKey(t, s, sequence), DecodeDeliveryStatus)
+		switch {
+		case err != nil:
 			return 0, nil, fmt.Errorf("ledger: delivery %d: %w", sequence, err)
-		}
-		if ok {
-			status, err := DecodeDeliveryStatus(v)
-			return s, status, err
+		case ok:
+			return s, status, nil
 		}
 	}
 	key := PendingKey(t, at, sequence)
-	v, ok, err := r.Get(key)
+	p, ok, err := Find(r, key, func(v []byte) (Pending, error) { return DecodePending(key, v) })
 	switch {
 	case err != nil:
 		return 0, nil, fmt.Errorf("ledger: delivery %d: %w", sequence, err)
 	case !ok:
 		return 0, nil, ErrNoDelivery
 	}
-	p, err := DecodePending(key, v)
-	return DeliveryPending, p.Untried(), err
+	return DeliveryPending, p.Untried(), nil
 }
 
 // The errors of putting a delivery back in line.

@@ -46,10 +46,26 @@ type Row struct {
 // more, or an error, which ends the scan. It must not keep key or value.
 type Visit = func(key, value []byte) (more bool, err error)
 
-// Rows reads rows.
-type Rows interface {
+// Getter reads rows by their keys.
+type Getter interface {
 	// Get returns the value of a key; false where the key does not exist.
 	Get(key []byte) (value []byte, ok bool, err error)
+}
+
+// Find reads the row under a key; false where the key does not exist. decode makes the row of the
+// key's value.
+func Find[T any](r Getter, key []byte, decode func(value []byte) (T, error)) (row T, ok bool, err error) {
+	value, ok, err := r.Get(key)
+	if err != nil || !ok {
+		return row, false, err
+	}
+	row, err = decode(value)
+	return row, err == nil, err
+}
+
+// Rows reads rows.
+type Rows interface {
+	Getter
 	// Scan visits the rows with lo <= key < hi.
 	Scan(lo, hi []byte, visit Visit) error
 }

@@ -97,28 +97,15 @@ type Place struct {
 // that first shows it to the merchant, else by the rows of its end-to-end id. False where there is
 // none.
 func FindTransfer(r Rows, id pix.TxID, endToEnd string) (Place, bool, error) {
-	b, ok, err := r.Get(IDKey(id.Short()))
-	if err != nil {
-		return Place{}, false, err
-	}
-	if ok {
-		if row, err := DecodeIDRow(b); err != nil || row.ID == id {
-			return Place{Account: row.Account, Ordinal: row.Ordinal}, err == nil, err
-		}
+	if row, ok, err := Find(r, IDKey(id.Short()), DecodeIDRow); err != nil || ok && row.ID == id {
+		return Place{Account: row.Account, Ordinal: row.Ordinal}, ok, err
 	}
 	for _, key := range EndToEndKeys(endToEnd) {
-		b, ok, err := r.Get(key)
+		row, there, err := Find(r, key, DecodeEndToEndRow)
 		if err != nil {
 			return Place{}, false, err
 		}
-		if !ok {
-			continue
-		}
-		row, err := DecodeEndToEndRow(b)
-		if err != nil {
-			return Place{}, false, err
-		}
-		if seq, ok := row.Find(id); ok {
+		if seq, has := row.Find(id); there && has {
 			return Place{Account: row.Account, Seq: seq}, true, nil
 		}
 	}

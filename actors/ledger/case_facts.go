@@ -99,36 +99,28 @@ func (g *gathering) holdersOf(s *layout.RefundSums) (all []*Case, err error) {
 
 // caseWith reads the account's case with that id; nil where it has none.
 func (g *gathering) caseWith(id pix.CaseID) (*Case, error) {
-	row, ok, err := g.Get(layout.CaseIDKey(id))
-	if err != nil || !ok {
+	row, ok, err := layout.Find(g, layout.CaseIDKey(id), layout.DecodeCaseIDRow)
+	if err != nil || !ok || row.Account != g.account.ID {
 		return nil, err
 	}
-	at, err := layout.DecodeCaseIDRow(row)
-	if err != nil || at.Account != g.account.ID {
-		return nil, err
-	}
-	return g.caseAt(at.Ordinal)
+	return g.caseAt(row.Ordinal)
 }
 
 // caseAt reads the account's case with that ordinal, which must exist.
 func (g *gathering) caseAt(ordinal uint64) (*Case, error) {
-	row, ok, err := g.Get(layout.CaseKey(g.account.ID, ordinal))
+	row, ok, err := layout.Find(g, layout.CaseKey(g.account.ID, ordinal), layout.DecodeCaseRow)
 	if err == nil && !ok {
 		err = fmt.Errorf("case %d of %v has no row", ordinal, g.account.ID)
 	}
 	if err != nil {
 		return nil, err
 	}
-	at, err := layout.DecodeCaseRow(row)
-	if err != nil {
-		return nil, err
-	}
-	r, err := g.Record(g.account.ID, at.Seq)
+	r, err := g.Record(g.account.ID, row.Seq)
 	if err != nil {
 		return nil, err
 	}
 	if r.Case == nil || r.Case.Ordinal != ordinal {
-		return nil, fmt.Errorf("record %d of %v is not about case %d", at.Seq, g.account.ID, ordinal)
+		return nil, fmt.Errorf("record %d of %v is not about case %d", row.Seq, g.account.ID, ordinal)
 	}
 	return r.Case, nil
 }

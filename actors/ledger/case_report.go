@@ -112,12 +112,8 @@ func (c CancelCase) gather(g *gathering) (decider, error) {
 
 // caseOfReport reads the case that a report opened in this account; nil where there is none.
 func (g *gathering) caseOfReport(infraction string) (*Case, error) {
-	row, ok, err := g.Get(layout.InfractionKey(infraction, g.account.ID))
+	ordinal, ok, err := layout.Find(g, layout.InfractionKey(infraction, g.account.ID), layout.DecodeInfractionRow)
 	if err != nil || !ok {
-		return nil, err
-	}
-	ordinal, err := layout.DecodeInfractionRow(row)
-	if err != nil {
 		return nil, err
 	}
 	k, err := g.caseAt(ordinal)

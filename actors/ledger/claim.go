@@ -13,8 +13,8 @@ const (
 	day  = 24 * hour
 )
 
-// date stamps the claim with the time at which it is made.
-func (c *Claim) date(now pix.Reading) {
+// stampTime stamps the claim with the time at which it is made.
+func (c *Claim) stampTime(now pix.Reading) {
 	c.At, c.Bucket, c.Doubted = now.Time, layout.BucketOf(now.Time), now.Doubted
 }
 

@@ -89,7 +89,7 @@ func Gather(r Reader, a *Account, c Command, s Stamp) (Facts, error) {
 
 func (g *gathering) factsOf(c Command) (f Facts, err error) {
 	if claim := TraitsOf(c).Claim; claim != nil {
-		claim.date(g.stamp.Reading)
+		claim.stampTime(g.stamp.Reading)
 		if f.earlier, err = g.earlier(claim); err != nil || f.earlier != nil {
 			return f, err
 		}

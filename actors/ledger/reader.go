@@ -76,12 +76,8 @@ func (g *gathering) transaction(a pix.AccountID, seq uint64) (*Transaction, erro
 // transactionAt reads the transaction in the record that the row under key leads to; nil where the row
 // does not exist.
 func (g *gathering) transactionAt(key []byte) (*Transaction, error) {
-	row, ok, err := g.Get(key)
+	seq, ok, err := layout.Find(g, key, layout.DecodeSeqRow)
 	if err != nil || !ok {
-		return nil, err
-	}
-	seq, err := layout.DecodeSeqRow(row)
-	if err != nil {
 		return nil, err
 	}
 	return g.transaction(g.account.ID, seq)
@@ -99,22 +95,14 @@ func (g *gathering) received(endToEnd string) (*Transaction, error) {
 
 // receivedRow reads the account's received row of an end-to-end id.
 func (g *gathering) receivedRow(endToEnd string) (layout.ReceivedRow, bool, error) {
-	row, ok, err := g.Get(layout.ReceivedKey(endToEnd, g.account.ID))
-	if err != nil || !ok {
-		return layout.ReceivedRow{}, false, err
-	}
-	r, err := layout.DecodeReceivedRow(endToEnd, row)
-	return r, err == nil, err
+	return layout.Find(g, layout.ReceivedKey(endToEnd, g.account.ID), func(b []byte) (layout.ReceivedRow, error) {
+		return layout.DecodeReceivedRow(endToEnd, b)
+	})
 }
 
 // endToEnd reads the end-to-end row under a key.
 func (g *gathering) endToEnd(key []byte) (layout.EndToEndRow, bool, error) {
-	row, ok, err := g.Get(key)
-	if err != nil || !ok {
-		return layout.EndToEndRow{}, false, err
-	}
-	e, err := layout.DecodeEndToEndRow(row)
-	return e, err == nil, err
+	return layout.Find(g, key, layout.DecodeEndToEndRow)
 }
 
 // rowOf reads the end-to-end row of a payout; nil where the row does not exist.
@@ -129,31 +117,23 @@ func (g *gathering) rowOf(t *Transaction) (*layout.EndToEndRow, error) {
 // shownByID reads the newest state of a transaction of this account by its short id; nil where
 // the merchant has never seen such a transaction.
 func (g *gathering) shownByID(short pix.ShortID) (*Transaction, error) {
-	row, ok, err := g.Get(layout.IDKey(short))
-	if err != nil || !ok {
+	row, ok, err := layout.Find(g, layout.IDKey(short), layout.DecodeIDRow)
+	if err != nil || !ok || row.Account != g.account.ID {
 		return nil, err
 	}
-	id, err := layout.DecodeIDRow(row)
-	if err != nil || id.Account != g.account.ID {
-		return nil, err
-	}
-	return g.item(id.Ordinal)
+	return g.item(row.Ordinal)
 }
 
 // item reads the newest state of the account's transaction with that ordinal, which must exist.
 func (g *gathering) item(ordinal uint64) (*Transaction, error) {
-	row, ok, err := g.Get(layout.ItemKey(g.account.ID, ordinal))
+	row, ok, err := layout.Find(g, layout.ItemKey(g.account.ID, ordinal), layout.DecodeItemRow)
 	if err == nil && !ok {
 		err = fmt.Errorf("item %d of %v has no row", ordinal, g.account.ID)
 	}
 	if err != nil {
 		return nil, err
 	}
-	item, err := layout.DecodeItemRow(row)
-	if err != nil {
-		return nil, err
-	}
-	return g.transaction(g.account.ID, item.Seq)
+	return g.transaction(g.account.ID, row.Seq)
 }
 
 // transfer finds the newest state of a payout or refund: in memory, by its open row, among the

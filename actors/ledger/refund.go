@@ -80,11 +80,13 @@ func (g *gathering) readSums(original pix.TxID, amount pix.Amount) (layout.Refun
 	if s := g.RecentSums(original); s != nil {
 		return *s, nil
 	}
-	row, ok, err := g.Get(layout.RefundSumsKey(g.account.ID, original))
-	if err != nil || !ok {
-		return layout.RefundSums{Original: original, Amount: amount}, err
+	sums, ok, err := layout.Find(g, layout.RefundSumsKey(g.account.ID, original), func(b []byte) (layout.RefundSums, error) {
+		return layout.DecodeRefundSums(original, b)
+	})
+	if !ok {
+		sums = layout.RefundSums{Original: original, Amount: amount}
 	}
-	return layout.DecodeRefundSums(original, row)
+	return sums, err
 }
 
 // decide holds the amount of a refund in one step with the checks. The caller has

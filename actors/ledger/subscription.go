@@ -196,12 +196,8 @@ func (g *gathering) subscription(id pix.SubscriptionID) (*Subscription, error) {
 	if id.Account() != g.account.ID {
 		return nil, nil
 	}
-	row, ok, err := g.Get(layout.SubscriptionKey(g.account.ID, id.Number()))
+	seq, ok, err := layout.Find(g, layout.SubscriptionKey(g.account.ID, id.Number()), layout.DecodeSeqRow)
 	if err != nil || !ok {
-		return nil, err
-	}
-	seq, err := layout.DecodeSeqRow(row)
-	if err != nil {
 		return nil, err
 	}
 	r, err := g.Record(g.account.ID, seq)

@@ -152,26 +152,19 @@ func (g *Registry) MayBeReserved(endToEnd string) bool {
 // endToEndRows reads the rows of an end-to-end id. For most ids no row exists.
 func (g *Registry) endToEndRows(endToEnd string) (found EndToEndRows, err error) {
 	if g.MayBeReserved(endToEnd) {
-		b, ok, err := g.journal.Get(reservationKey(endToEnd))
-		if err != nil {
-			return found, err
-		}
-		if ok {
-			found.Reserved, err = readReservation(b)
+		owner, ok, err := layout.Find(g.journal, reservationKey(endToEnd), readReservation)
+		if ok || err != nil {
+			found.Reserved = owner
 			return found, err
 		}
 	}
 	for i, key := range layout.EndToEndKeys(endToEnd) {
-		b, ok, err := g.journal.Get(key)
+		row, ok, err := layout.Find(g.journal, key, layout.DecodeEndToEndRow)
 		if err != nil {
 			return found, err
 		}
 		if !ok {
 			continue
-		}
-		row, err := layout.DecodeEndToEndRow(b)
-		if err != nil {
-			return found, err
 		}
 		if i == 0 {
 			found.Derived = row.Account

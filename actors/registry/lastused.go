@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"pixd/actors/layout"
 	"pixd/actors/pix"
 	"pixd/wal"
 )
@@ -20,7 +21,7 @@ const usesAtOnce = 1000
 // unused keys can be recognised after a restart. The times are not records, because no money
 // depends on them: a killed process loses those since it last wrote them.
 type UseRows interface {
-	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
+	Scan(lo, hi []byte, visit layout.Visit) error
 	WriteRows(shared bool, ops ...wal.Op) error
 }
 

@@ -38,13 +38,8 @@ func (m *Mark) Op() (wal.Op, error) {
 	return wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(MetaMark), Value: b}, err
 }
 
-// Values reads named values.
-type Values interface {
-	Get(key []byte) (value []byte, ok bool, err error)
-}
-
 // Find returns the mark of a restored journal whose gap nobody has accepted; nil: there is none.
-func Find(v Values) (*Mark, error) {
+func Find(v layout.Getter) (*Mark, error) {
 	b, ok, err := v.Get(wal.MetaKey(MetaMark))
 	if err != nil || !ok {
 		return nil, err
@@ -58,7 +53,7 @@ func Find(v Values) (*Mark, error) {
 
 // Epoch returns the number of the newest acceptance of a gap; 0: there was none. Each is larger
 // than the one before; it is shown in log and metrics; which cases wait for an operator follows from Gap.
-func Epoch(v Values) (uint64, error) {
+func Epoch(v layout.Getter) (uint64, error) {
 	b, ok, err := v.Get(wal.MetaKey(MetaEpoch))
 	switch {
 	case err != nil || !ok:
@@ -72,7 +67,7 @@ func Epoch(v Values) (uint64, error) {
 // Gap returns the epoch that the newest acceptance of a gap began, and engine time then; zeros:
 // no gap was accepted. Acceptances by versions of the engine that did not write it are not
 // known.
-func Gap(v Values) (epoch uint64, end pix.Millis, err error) {
+func Gap(v layout.Getter) (epoch uint64, end pix.Millis, err error) {
 	b, ok, err := v.Get(wal.MetaKey(MetaGap))
 	switch {
 	case err != nil || !ok:

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"sync"
 	"time"
 
@@ -17,25 +18,17 @@ import (
 // Options are what a Dispatcher needs.
 type Options struct {
 	Rows     Rows
-	Journal  Journal
+	Journal  wal.Journal
 	Record   func(a pix.AccountID, seq uint64) (*ledger.Record, error)
 	Render   func(e ledger.Event) []byte // makes the body of a webhook
 	Post     func(ctx context.Context, p Post) Answer
 	End      func(id pix.AccountID, c ledger.EndSubscription) error // carries the command out
-	Alerts   Alerts                                                 // nil: no alerts are raised
+	Alerts   ledger.Alerts                                          // nil: no alerts are raised
 	Busy     func() bool                                            // the processor is needed for other work: attempts begin at a slower pace; nil: it never is
 	Schedule []time.Duration                                        // waits before the second and each later attempt
 	Now      func() pix.Reading
 	Entropy  func() [10]byte
 	Log      *slog.Logger
-}
-
-// Journal writes changes of rows; see wal.Store.
-type Journal interface{ Append(e *wal.Entry) wal.Ticket }
-
-// Alerts raises the alerts AlertDead and AlertDelayed.
-type Alerts interface {
-	Raise(id pix.AccountID, a ledger.Alert)
 }
 
 // The kinds of alerts about deliveries.
@@ -105,11 +98,11 @@ func (d *Dispatcher) look() {
 // lookEvery is how often Run looks for deliveries that have become due.
 const lookEvery = 50 * time.Millisecond
 
-// While the processor is needed for other work, at most busyAttempts attempts begin every
-// busyPause. Deliveries can wait; merchants' requests cannot.
+// While the processors are needed for other work, at most busyAttempts attempts for each of them
+// begin every busyPause. Deliveries can wait; merchants' requests cannot.
 const (
 	busyPause    = 20 * time.Millisecond
-	busyAttempts = 16
+	busyAttempts = 8
 )
 
 // Run delivers until the context ends.
@@ -154,7 +147,7 @@ func (d *Dispatcher) tick() ([]Task, error) {
 	d.inbox.Into(d.machine)
 	d.machine.Limit(0)
 	if d.Busy != nil && d.Busy() {
-		d.machine.Limit(busyAttempts)
+		d.machine.Limit(busyAttempts * runtime.GOMAXPROCS(0))
 	}
 	return d.machine.Tick(d.now(), d.Rows)
 }
@@ -162,7 +155,7 @@ func (d *Dispatcher) tick() ([]Task, error) {
 // begin holds the tasks of a tick, and starts those of earlier ticks that need not be held.
 func (d *Dispatcher) begin(tasks []Task) {
 	if len(tasks) > 0 {
-		d.Journal.Append(&wal.Entry{Out: []wal.Out{&held{d, tasks}}})
+		d.Journal.Append(&wal.Entry{Out: []wal.Out{&heldTasks{d, tasks}}})
 	}
 	tasks = d.inbox.drain()
 	for i := range tasks {
@@ -170,15 +163,15 @@ func (d *Dispatcher) begin(tasks []Task) {
 	}
 }
 
-// held are tasks that begin once everything that Tick may have read is durable: the rows of a
+// heldTasks are tasks that begin once everything that Tick may have read is durable: the rows of a
 // record can be read before the record is durable, and a crash may still lose it.
-type held struct {
+type heldTasks struct {
 	d     *Dispatcher
 	tasks []Task
 }
 
 // Release implements wal.Out.
-func (h *held) Release(err error) {
+func (h *heldTasks) Release(err error) {
 	if err == nil {
 		h.d.inbox.put(h.tasks)
 		h.d.look()
@@ -248,7 +241,7 @@ func (d *Dispatcher) write(t *Task, ops []wal.Op, next *layout.Pending) {
 // Written is the number of rows that were written or deleted for attempts.
 func (d *Dispatcher) Written() uint64 { return d.counts.rows.Load() }
 
-// settled tells the dispatcher that what follows from a task is durable.
+// durableResult tells the dispatcher that what follows from a task is durable.
 type durableResult struct {
 	d    *Dispatcher
 	task *Task

@@ -46,14 +46,13 @@ func Hold(rows Rows, most int, write func([]wal.Op) error) (held int, err error)
 
 // hold returns the changes of rows that hold a delivery.
 func hold(rows Rows, p layout.Pending) ([]wal.Op, error) {
-	status := p.Untried()
 	name := layout.DeliveryKey(p.Target, layout.DeliveryPending, p.Sequence)
-	b, tried, err := rows.Get(name)
-	if err == nil && tried {
-		status, err = layout.DecodeDeliveryStatus(b)
-	}
+	status, tried, err := layout.Find(rows, name, layout.DecodeDeliveryStatus)
 	if err != nil {
 		return nil, err
+	}
+	if !tried {
+		status = p.Untried()
 	}
 	status.Due = layout.Held
 	waits := p

@@ -72,7 +72,7 @@ func (i *Inbox) ResultDurable(t *Task, next *layout.Pending) {
 	}
 }
 
-// Into tells the machine everything, the ends of tasks first: a row whose task is settled may
+// Into tells the machine everything, the ends of tasks first: a row whose task's result is durable may
 // be read again. It is called before each Tick, Watch and Again.
 func (i *Inbox) Into(m *Machine) {
 	i.mu.Lock()

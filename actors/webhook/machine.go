@@ -13,8 +13,7 @@ import (
 
 // Rows reads the rows of deliveries, and subscriptions.
 type Rows interface {
-	Get(key []byte) (value []byte, ok bool, err error)
-	Scan(lo, hi []byte, fn func(k, v []byte) (more bool, err error)) error
+	layout.Rows
 	// Subscription reads a subscription in its newest durable state; nil where there is none.
 	Subscription(t layout.Target) (*ledger.Subscription, error)
 }
@@ -62,7 +61,7 @@ type Machine struct {
 	bad     map[layout.Target]failure // subscriptions whose last attempt failed
 	slow    map[layout.Target]bool    // subscriptions whose newest attempt is slow
 	limit   int                       // see Limit
-	alerted map[told]pix.Millis
+	alerted map[alertAbout]pix.Millis
 	life    pix.Millis               // how long, in ms, a delivery is attempted; see slack
 	held    map[layout.Target]uint64 // events before this one are held; see Watch
 	passed  map[layout.Target]uint64 // where the next look of Watch goes on; none: at the first event
@@ -74,7 +73,7 @@ func New(schedule []pix.Millis, b Bounds) *Machine {
 	lo, _ := layout.AllPending()
 	m := &Machine{
 		bounds: b, schedule: schedule, find: lo, queues: map[layout.Target]*queue{}, life: slack, bad: map[layout.Target]failure{}, slow: map[layout.Target]bool{},
-		alerted: map[told]pix.Millis{}, held: map[layout.Target]uint64{}, passed: map[layout.Target]uint64{},
+		alerted: map[alertAbout]pix.Millis{}, held: map[layout.Target]uint64{}, passed: map[layout.Target]uint64{},
 	}
 	for c, places := range [classes]Places{good: b.Good, failing: b.Failing, slow: b.Slow} {
 		m.pools[c] = newPool(places)
@@ -86,7 +85,7 @@ func New(schedule []pix.Millis, b Bounds) *Machine {
 }
 
 // Task is one attempt to make or, with Bury, deliveries to end without an attempt. The caller
-// must call Done or Buried for it, and Settled once what they returned is durable.
+// must call Done or Buried for it, and ResultDurable once what they returned is durable.
 type Task struct {
 	layout.Pending
 	Subscription *ledger.Subscription

@@ -128,8 +128,8 @@ func (m *Machine) wait(t Task, r Result) pix.Millis {
 	return scheduled + scheduled/5*pix.Millis(r.Entropy)/(1<<16-1)
 }
 
-// told names a kind of alert about a subscription.
-type told struct {
+// alertAbout names a kind of alert about a subscription.
+type alertAbout struct {
 	kind string
 	layout.Target
 }
@@ -137,7 +137,7 @@ type told struct {
 // may tells whether an alert of a kind is raised now: not where one of that kind was raised
 // about the subscription within alertEvery.
 func (m *Machine) may(kind string, t layout.Target, now pix.Millis) bool {
-	about := told{kind, t}
+	about := alertAbout{kind, t}
 	if last, raised := m.alerted[about]; raised && now < last+alertEvery {
 		return false
 	}
@@ -211,7 +211,7 @@ func (m *Machine) Buried(t Task) (ops []wal.Op) {
 
 // Again puts a delivery back in line: its next attempt is due now, and the schedule begins
 // anew. state and s are what is known of the delivery, of which no attempt may run now. The
-// caller must call Settled once the changes are durable.
+// caller must call ResultDurable once the changes are durable.
 func (m *Machine) Again(t layout.Target, sequence uint64, state layout.DeliveryState, s *layout.DeliveryStatus, now pix.Millis) (Task, Outcome) {
 	q := m.queue(t)
 	if f, bad := m.bad[t]; bad { // whoever asks for an attempt now does not wait for the receiver's pause to end

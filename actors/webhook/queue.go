@@ -95,14 +95,12 @@ func (q *queue) load(now pix.Millis, rows Rows, most int) error {
 	}
 	clear(q.status)
 	for _, p := range loaded {
-		v, ok, err := rows.Get(layout.DeliveryKey(q.target, layout.DeliveryPending, p.Sequence))
+		s, tried, err := layout.Find(rows, layout.DeliveryKey(q.target, layout.DeliveryPending, p.Sequence), layout.DecodeDeliveryStatus)
 		if err != nil {
 			return err
 		}
-		if ok {
-			if q.status[p.Sequence], err = layout.DecodeDeliveryStatus(v); err != nil {
-				return err
-			}
+		if tried {
+			q.status[p.Sequence] = s
 		}
 	}
 	q.mark, q.loaded, q.dry = mark, loaded, !full

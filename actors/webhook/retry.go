@@ -137,13 +137,13 @@ func (d *Dispatcher) again(t layout.Target, sequence uint64, at pix.Millis, done
 	task, o := d.machine.Again(t, sequence, state, s, d.now())
 	d.Journal.Append(&wal.Entry{
 		Stream: wal.Stream(t.Account), Ops: o.Ops, Shared: true,
-		Out: []wal.Out{&durableResult{d, &task, &o.Next}, written(done)},
+		Out: []wal.Out{&durableResult{d, &task, &o.Next}, resultTo(done)},
 	})
 	return true, nil
 }
 
-// written is an Out that sends the result of its entry to a channel with room for it.
-type written chan<- error
+// resultTo is an Out that sends the result of its entry to a channel with room for it.
+type resultTo chan<- error
 
 // Release implements wal.Out.
-func (w written) Release(err error) { w <- err }
+func (w resultTo) Release(err error) { w <- err }

@@ -33,7 +33,7 @@ func (d *Dispatcher) Sweep() error {
 		}
 		if len(ops) > 0 {
 			done := make(chan error, 1)
-			d.Journal.Append(&wal.Entry{Ops: ops, Shared: true, Out: []wal.Out{written(done)}})
+			d.Journal.Append(&wal.Entry{Ops: ops, Shared: true, Out: []wal.Out{resultTo(done)}})
 			select {
 			case err := <-done:
 				if err != nil {

@@ -36,7 +36,7 @@ type Watched struct {
 // Watch looks for deliveries of a subscription whose time is over, oldest first. It passes by
 // deliveries that are held, and reads only what is over, what was put back in line since, and
 // one row more. counted returns the instant from which a record's events age, or at. The caller must
-// call Settled for Late once its end is durable.
+// call ResultDurable for Late once its end is durable.
 func (m *Machine) Watch(t layout.Target, now pix.Millis, rows Rows, counted func(record uint64, at pix.Millis) pix.Millis) (Watched, error) {
 	w := watch{Watched: Watched{Late: Task{Pending: layout.Pending{Target: t}, why: tooOld}}, m: m, now: now, rows: rows, counted: counted}
 	err := w.untried(t)
@@ -195,7 +195,7 @@ func (d *Dispatcher) watchOne(t layout.Target) error {
 		d.mu.Lock()
 		d.inbox.Into(d.machine) // an attempt whose end is durable must not count as running
 		now := d.now()
-		w, err := d.machine.Watch(t, now, d.Rows, d.counted(t.Account))
+		w, err := d.machine.Watch(t, now, d.Rows, d.eventAge(t.Account))
 		dead := err == nil && w.Late.Bury != nil && d.machine.may(AlertDead, t, now)
 		late := err == nil && w.Oldest != 0 && now-w.Oldest > delayed && !w.More && d.machine.may(AlertDelayed, t, now)
 		d.mu.Unlock()
@@ -217,8 +217,8 @@ func (d *Dispatcher) watchOne(t layout.Target) error {
 	}
 }
 
-// counted returns the function that Machine.Watch needs, for the records of one account.
-func (d *Dispatcher) counted(id pix.AccountID) func(uint64, pix.Millis) pix.Millis {
+// eventAge returns the function that Machine.Watch needs, for the records of one account.
+func (d *Dispatcher) eventAge(id pix.AccountID) func(uint64, pix.Millis) pix.Millis {
 	now := d.Now()
 	return func(record uint64, at pix.Millis) pix.Millis {
 		r, err := d.Record(id, record)
@@ -238,7 +238,7 @@ func (d *Dispatcher) writeDead(t *Task) error {
 	d.counts.rows.Add(uint64(len(ops)))
 	done := make(chan error, 1)
 	d.Journal.Append(&wal.Entry{
-		Stream: wal.Stream(t.Account), Ops: ops, Shared: true, Out: []wal.Out{&durableResult{d, t, nil}, written(done)},
+		Stream: wal.Stream(t.Account), Ops: ops, Shared: true, Out: []wal.Out{&durableResult{d, t, nil}, resultTo(done)},
 	})
 	return d.await(done)
 }

@@ -131,7 +131,7 @@ func TestAuditOfflineBook(t *testing.T) {
 			if err := e.Sim.Start(feed); err != nil {
 				t.Fatal(err)
 			}
-			w.becomes("acknowledged", 5*time.Second, func() bool { b, err := e.Sim.Book(t.Context()); return err == nil && b.OldestOpen == 0 })
+			w.becomes("acknowledged", soon, func() bool { b, err := e.Sim.Book(t.Context()); return err == nil && b.OldestOpen == 0 })
 		}
 		if err := e.Sim.Close(); err != nil {
 			t.Fatal(err)
@@ -234,7 +234,7 @@ func TestAuditOfflineReadOnly(t *testing.T) {
 	if err := e.Sim.Start(func(_ scheme.Notice, done func(error)) { done(nil) }); err != nil {
 		t.Fatal(err)
 	}
-	w.becomes("acknowledged", 5*time.Second, func() bool { b, err := e.Sim.Book(t.Context()); return err == nil && b.OldestOpen == 0 })
+	w.becomes("acknowledged", soon, func() bool { b, err := e.Sim.Book(t.Context()); return err == nil && b.OldestOpen == 0 })
 	if err := e.Sim.Close(); err != nil {
 		t.Fatal(err)
 	}

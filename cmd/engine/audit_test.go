@@ -58,7 +58,7 @@ func (w *harness) pays() {
 	if a, err := w.Accounts.Do(id, ledger.RequestPayout{Amount: 500, Key: key}); err != nil || a.Refusal != nil {
 		w.t.Fatalf("%+v %v", a, err)
 	}
-	w.becomes("settled", 5*time.Second, func() bool {
+	w.becomes("settled", soon, func() bool {
 		a, err := w.Accounts.Do(id, ledger.ReadAccount{})
 		return err == nil && a.Head.Totals.Balance == 1_000_000+70-500
 	})
@@ -105,7 +105,7 @@ func TestAuditWaits(t *testing.T) {
 			if status, got := w.operate("POST", "/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":30}`, w.EVP)); status != 201 {
 				t.Errorf("%d %s", status, got)
 			}
-			w.becomes("heard", 5*time.Second, func() bool { _, got := w.balance(); return strings.Contains(got, `"balance":999600,`) })
+			w.becomes("heard", soon, func() bool { _, got := w.balance(); return strings.Contains(got, `"balance":999600,`) })
 		}
 		b := w.booked(500, 100)
 		if book.n.Load() < 6 {

@@ -25,13 +25,12 @@ var bounding = regexp.MustCompile(`AtOnce$|Places$|Share$|Conns$|Connections$|In
 
 // notShared are constants with such a name that bound no work of several accounts.
 var notShared = map[string]string{
-	"actors/account bodyRoom":       "bytes that are set aside for a record's body",
-	"httpapi/admin movementsAtOnce": "rows that one export reads at once",
-	"cmd/journal rowRoom":           "memory of an offline verification",
-	"cmd/overload garbageRoom":      "a setting of Go's collector",
-	"cmd/overload ManyConnections":  "from here on the intake is measured",
-	"actors/webhook passAtOnce":     "rows that one look passes by",
-	"cmd/journal chunksWaiting":     "parts of an offline verification",
+	"actors/account bodyRoom":           "bytes that are set aside for a record's body",
+	"httpapi/admin movementsAtOnce":     "rows that one export reads at once",
+	"cmd/journal rowRoom":               "memory of an offline verification",
+	"cmd/overload processorConnections": "from here on the intake is measured",
+	"actors/webhook passAtOnce":         "rows that one look passes by",
+	"cmd/journal chunksWaiting":         "parts of an offline verification",
 }
 
 // foundBound is a bound in the code.

@@ -108,7 +108,7 @@ func TestCaseTriedAgain(t *testing.T) {
 	}
 	r.code.Store(uint32(ledger.RefuseProvider))
 	w.analysed(k.ID, "AGREED")
-	w.becomes("stopped", 5*time.Second, func() bool { failed, _ := w.operatorOf(k.ID); return failed })
+	w.becomes("stopped", soon, func() bool { failed, _ := w.operatorOf(k.ID); return failed })
 	w.caseIs(k.ID, "closed AGREED 60000 held 60000 covered 60000 refunded 0")
 	if _, got := w.operate("GET", "/admin/alerts", ""); strings.Count(got, `"med_refund_failed"`) != 1 {
 		t.Errorf("alerts %s", got)
@@ -120,7 +120,7 @@ func TestCaseTriedAgain(t *testing.T) {
 	if status != 202 || !strings.Contains(got, `"id":"`+k.ID+`"`) || !strings.Contains(got, `"held_amount":0`) {
 		t.Errorf("%d %s", status, got)
 	}
-	w.becomes("stopped again", 5*time.Second, func() bool { failed, _ := w.operatorOf(k.ID); return failed && r.tries.Load() == 2 })
+	w.becomes("stopped again", soon, func() bool { failed, _ := w.operatorOf(k.ID); return failed && r.tries.Load() == 2 })
 	r.code.Store(0)
 	back := w.taken(`"amount":500,`, p.ID)
 	w.ends(back.TransactionID, "settled")
@@ -199,7 +199,7 @@ func TestRestoredRefundIsNotSentAgain(t *testing.T) {
 	_, k := w.reports(p, 50_000)
 	r.code.Store(uint32(ledger.RefuseRateLimited))
 	w.analysed(k.ID, "AGREED")
-	w.becomes("on its way", 5*time.Second, func() bool { return w.refundsOf(p.TransactionID) == 1 })
+	w.becomes("on its way", soon, func() bool { return w.refundsOf(p.TransactionID) == 1 })
 	file := w.snap()
 	w.stop()
 	restoredAt(t, fs, file, "new")

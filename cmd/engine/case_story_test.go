@@ -63,7 +63,7 @@ func (w *harness) reports(p item, amount pix.Amount) (infraction string, k speci
 	if status != 201 || json.Unmarshal([]byte(got), &made) != nil {
 		w.t.Fatalf("%d %s", status, got)
 	}
-	w.becomes("opened", 5*time.Second, func() bool { return len(w.cases()) == before+1 })
+	w.becomes("opened", soon, func() bool { return len(w.cases()) == before+1 })
 	return made.ID, w.cases()[0]
 }
 
@@ -76,7 +76,7 @@ func (w *harness) caseIs(id, want string) {
 			w.t.Logf("%s is %s, want %s", id, k.sums(), want)
 		}
 	}()
-	w.becomes(want, 5*time.Second, func() bool {
+	w.becomes(want, soon, func() bool {
 		status, got := w.get("/med/" + id)
 		if status != 200 || json.Unmarshal([]byte(got), &k) != nil {
 			w.t.Fatalf("%d %s", status, got)

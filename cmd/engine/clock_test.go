@@ -71,7 +71,7 @@ func (w *harness) payout(key string, amount pix.Amount) *ledger.Transaction {
 // hears waits until an alert of the given kind has been raised.
 func (w *harness) hears(kind string) {
 	w.t.Helper()
-	w.becomes("alert "+kind, 5*time.Second, func() bool {
+	w.becomes("alert "+kind, soon, func() bool {
 		_, got := w.operate("GET", "/admin/alerts", "")
 		return strings.Contains(got, `"kind":"`+kind+`"`)
 	})

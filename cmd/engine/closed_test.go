@@ -138,6 +138,9 @@ func (w *harness) refusing(why string) bool {
 	return true
 }
 
+// soon is how long a test waits for what comes at once: a busy machine may take seconds.
+const soon = 20 * time.Second
+
 // becomes waits until a condition holds.
 func (w *harness) becomes(what string, within time.Duration, holds func() bool) {
 	w.t.Helper()
@@ -261,7 +264,7 @@ func TestReady(t *testing.T) {
 	}()
 	w := &harness{t: t, Served: &Served{AdminAddr: addr}}
 	probe := func(path string) int { status, _, _ := w.send("GET", "http://"+addr.String()+path, ""); return status }
-	w.becomes("alive", 5*time.Second, func() bool { return probe("/healthz") == 200 })
+	w.becomes("alive", soon, func() bool { return probe("/healthz") == 200 })
 	if ready, metrics := probe("/readyz"), probe("/metrics"); ready != 503 || metrics != 503 {
 		t.Errorf("while it restores: ready %d, metrics %d", ready, metrics)
 	}
@@ -281,7 +284,7 @@ func TestReady(t *testing.T) {
 	if w.Served = <-served; w.Served == nil {
 		t.Fatal("it does not serve")
 	}
-	w.becomes("ready", 5*time.Second, func() bool { return probe("/readyz") == 200 })
+	w.becomes("ready", soon, func() bool { return probe("/readyz") == 200 })
 	close(stop)
 	<-scraped
 	if status := probe("/metrics"); status != 200 {
@@ -291,10 +294,10 @@ func TestReady(t *testing.T) {
 	release = fs.hang() // while the sync hangs, one request stays in hand
 	first := make(chan int, 1)
 	go func() { status, _, _ := w.charge(); first <- status }()
-	w.becomes("in hand", 5*time.Second, func() bool { return w.meters.merchant.inHand.Load() == 1 })
+	w.becomes("in hand", soon, func() bool { return w.meters.merchant.inHand.Load() == 1 })
 	done := make(chan error, 1)
 	go func() { done <- w.Shutdown() }()
-	w.becomes("not ready", 5*time.Second, func() bool { return probe("/readyz") == 503 })
+	w.becomes("not ready", soon, func() bool { return probe("/readyz") == 503 })
 	if status := probe("/healthz"); status != 200 {
 		t.Errorf("while it ends: health %d", status)
 	}

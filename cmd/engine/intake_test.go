@@ -24,7 +24,7 @@ func TestIntakeIsMeasured(t *testing.T) {
 			_ = c.Close()
 		}
 	}()
-	for range overload.ManyConnections + 1 {
+	for range overload.ManyConnections() + 1 {
 		c, err := net.Dial("tcp", w.MerchantAddr.String())
 		if err != nil {
 			t.Fatal(err)

@@ -17,7 +17,7 @@ func TestLooksWaitForTheDisk(t *testing.T) {
 	w := newHarness(t, fs)
 	w.pays()
 	id, _ := pix.ParseAccountID(w.ID)
-	w.becomes("at rest", 5*time.Second, func() bool { return w.Store.Durable() == w.Store.Submitted() })
+	w.becomes("at rest", soon, func() bool { return w.Store.Durable() == w.Store.Submitted() })
 	newest := func() uint64 {
 		seq, _, err := w.Store.Last(wal.Stream(id))
 		if err != nil {
@@ -28,7 +28,7 @@ func TestLooksWaitForTheDisk(t *testing.T) {
 	before := newest()
 	release := fs.hang()
 	go func() { w.operate("POST", "/admin/accounts/"+w.ID+"/credits", `{"amount":5,"type":"ted"}`) }()
-	w.becomes("shown", 5*time.Second, func() bool { return newest() == before+1 })
+	w.becomes("shown", soon, func() bool { return newest() == before+1 })
 	answers := make(chan string, 4)
 	go func() { _, got := w.operate("GET", "/admin/audit", ""); answers <- got }()
 	go func() { _, got := w.operate("GET", "/admin/payouts?status=settled", ""); answers <- got }()

@@ -91,7 +91,7 @@ func TestNamedIDs(t *testing.T) {
 	if fresh != 3 {
 		t.Errorf("after the cut %d of its three were taken", fresh)
 	}
-	merchants[winner].becomes("one moved money", 5*time.Second, func() bool {
+	merchants[winner].becomes("one moved money", soon, func() bool {
 		return strings.Contains(merchants[winner].money(), `"balance":950000,"available":950000,"pending":0,`)
 	})
 	for m, w := range merchants {

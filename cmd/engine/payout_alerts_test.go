@@ -28,7 +28,7 @@ func (w *harness) alerted(kind, transaction string) (message string) {
 		Transaction string `json:"transaction_id"`
 		Message     string
 	}
-	w.becomes(kind, 5*time.Second, func() bool {
+	w.becomes(kind, soon, func() bool {
 		var l struct{ Data []alert }
 		status, got := w.operate("GET", "/admin/alerts", "")
 		if status != 200 || json.Unmarshal([]byte(got), &l) != nil {
@@ -129,12 +129,12 @@ func (u unheard) Due(t due.Task) { u.scanner.Done(t, due.Result{Unheard: true, P
 
 // onlyDue are rows in which one payout is always due, and nothing else is.
 type onlyDue struct {
-	due.Rows
+	layout.Rows
 	account pix.AccountID
 	id      pix.TxID
 }
 
-// Scan implements due.Rows.
+// Scan implements layout.Rows.
 func (o onlyDue) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
 	k := layout.DueKey(layout.DueDoubt, 1, o.account, layout.EntityID(o.id))
 	if string(k) < string(lo) || string(k) >= string(hi) {

@@ -53,7 +53,7 @@ func (w *harness) receives(amount pix.Amount, more string) (i item) {
 	if status != 201 || json.Unmarshal([]byte(got), &i) != nil {
 		w.t.Fatalf("%d %s", status, got)
 	}
-	w.becomes("credited", 5*time.Second, func() bool {
+	w.becomes("credited", soon, func() bool {
 		status, got = w.operate("GET", "/admin/transactions/"+i.EndToEnd, "")
 		return status == 200
 	})
@@ -173,7 +173,7 @@ func TestRefunds(t *testing.T) {
 		}
 	}
 	replayed()
-	w.becomes("debited", 5*time.Second, func() bool { return strings.Contains(w.money(), `"balance":1000000,`) })
+	w.becomes("debited", soon, func() bool { return strings.Contains(w.money(), `"balance":1000000,`) })
 	w.stop()
 	w = w.at(serveHarness(t, fs))
 	replayed()

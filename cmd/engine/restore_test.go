@@ -67,7 +67,7 @@ func TestRestoreIsTheOriginal(t *testing.T) {
 	if status != 200 {
 		t.Fatal(status, answer)
 	}
-	w.becomes("all delivered", 5*time.Second, func() bool { return len(r.all("/a")) >= 7 && w.webhooks.Measure().Running == 0 })
+	w.becomes("all delivered", soon, func() bool { return len(r.all("/a")) >= 7 && w.webhooks.Measure().Running == 0 })
 	settled(t, w.Store)
 	pages := []string{"/balance", "/transactions", "/transactions?status=processing", "/statement", "/med", "/webhooks", "/transactions/" + p.ID}
 	before := w.shown(pages)
@@ -188,7 +188,7 @@ func TestRestoredHoldsDeliveries(t *testing.T) {
 	for range 4 {
 		w.receives(1000, "")
 	}
-	w.becomes("tried once", 5*time.Second, func() bool {
+	w.becomes("tried once", soon, func() bool {
 		all := w.deliveries(h.ID, "?status=pending")
 		return len(all) == 4 && !slices.ContainsFunc(all, func(d delivered) bool { return len(d.Attempts) == 0 })
 	})
@@ -200,7 +200,7 @@ func TestRestoredHoldsDeliveries(t *testing.T) {
 	again := w.at(serveHarness(t, fs, insecure, from("new")))
 	come := func(n int) {
 		t.Helper()
-		again.becomes(fmt.Sprintf("%d webhooks sent", n), 5*time.Second, func() bool { return len(r.all("/a")) >= tried+n })
+		again.becomes(fmt.Sprintf("%d webhooks sent", n), soon, func() bool { return len(r.all("/a")) >= tried+n })
 	}
 	again.receives(2000, "")
 	come(1)
@@ -208,7 +208,7 @@ func TestRestoredHoldsDeliveries(t *testing.T) {
 	if n := len(r.all("/a")); n != tried+1 {
 		t.Fatalf("%d webhooks after the restore, want the new one", n-tried)
 	}
-	again.becomes("the new one delivered", 5*time.Second, func() bool { return len(again.deliveries(h.ID, "?status=delivered")) == 1 })
+	again.becomes("the new one delivered", soon, func() bool { return len(again.deliveries(h.ID, "?status=delivered")) == 1 })
 	var l struct {
 		Data []struct {
 			ID   string
@@ -233,7 +233,7 @@ func TestRestoredHoldsDeliveries(t *testing.T) {
 		t.Fatal(status, got)
 	}
 	come(5)
-	again.becomes("all delivered", 5*time.Second, func() bool { return len(again.deliveries(h.ID, "?status=delivered")) == 5 })
+	again.becomes("all delivered", soon, func() bool { return len(again.deliveries(h.ID, "?status=delivered")) == 5 })
 	again.stop()
 	if _, err := journal.Verify(journal.VerifyOptions{DataDir: "new", FS: fs}); err != nil {
 		t.Error(err)

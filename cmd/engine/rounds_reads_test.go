@@ -56,10 +56,10 @@ func (f *failingRounds) set(who ...string) {
 // hourly drop of old alerts fail by reads, and checks that the next ones do the work that waited.
 func TestRoundsGoOnAfterReads(t *testing.T) {
 	fails, least := time.Hour+time.Minute, map[string]int{
-		"due: waiting payouts not looked at": 1000, "webhook: deliveries not read": 1000, "old alerts not dropped": 1,
+		"due: what waits not looked at": 1000, "webhook: deliveries not read": 1000, "old alerts not dropped": 1,
 	}
 	if testing.Short() { // too short for the hourly drop of old alerts
-		fails, least = 2*time.Minute, map[string]int{"due: waiting payouts not looked at": 30, "webhook: deliveries not read": 30}
+		fails, least = 2*time.Minute, map[string]int{"due: what waits not looked at": 30, "webhook: deliveries not read": 30}
 	}
 	folder := halfDone(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -97,13 +97,13 @@ func (c *Config) banks() (httpapi.Banks, error) {
 }
 
 func (s *Served) merchantOptions() httpapi.Options {
-	c := &s.Config
+	c, enough := &s.Config, overload.EnoughInHand()
 	return httpapi.Options{
 		Engine: s.Accounts, History: s.History, Registry: s.Registry, ISPB: c.ISPB, Banks: s.banks, Renderer: c.renderer(),
 		Webhooks: subscriptions{s.targets, s.Engine}, NewSecret: machine.Secret, Receipts: httpapi.NewReceiptPlaces(),
 		TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, FailedAuthLimit: c.FailedAuthLimit,
 		Closed: s.admission.Closed, Busy: s.admission.Busy, Turned: func() { s.admission.Refused.Add(1) },
-		Modest: func(id pix.AccountID) bool { return s.Accounts.Modest(id, overload.EnoughInHand) }, Now: s.Clock.Now, Log: c.Log,
+		Modest: func(id pix.AccountID) bool { return s.Accounts.Modest(id, enough) }, Now: s.Clock.Now, Log: c.Log,
 	}
 }
 

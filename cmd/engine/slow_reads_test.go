@@ -118,7 +118,7 @@ func onTables(t *testing.T, background string) (w *harness, reads *heldReads, tx
 // stopsAfter ends the engine during a read, and checks that the engine waits for the read.
 func (w *harness) stopsAfter(reads *heldReads) {
 	w.t.Helper()
-	w.becomes("a read", 5*time.Second, func() bool { return reads.readers() > 0 })
+	w.becomes("a read", soon, func() bool { return reads.readers() > 0 })
 	stopped := make(chan struct{})
 	go func() { w.stop(); close(stopped) }()
 	select {

@@ -187,7 +187,7 @@ func (w *harness) found(id string) (i item) {
 // becoming waits until a payout has the given status.
 func (w *harness) becoming(id, status string) (i item) {
 	w.t.Helper()
-	w.becomes(status, 5*time.Second, func() bool { i = w.found(id); return i.Status == status })
+	w.becomes(status, soon, func() bool { i = w.found(id); return i.Status == status })
 	return i
 }
 

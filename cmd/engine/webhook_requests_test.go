@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -44,7 +43,7 @@ func TestWebhookRequests(t *testing.T) {
 		t.Errorf("%d %s", status, got)
 	}
 	w.receives(1000, "")
-	w.becomes("delivered", 5*time.Second, func() bool { return len(w.deliveries(h.ID, "?status=delivered")) == 1 })
+	w.becomes("delivered", soon, func() bool { return len(w.deliveries(h.ID, "?status=delivered")) == 1 })
 	event := w.deliveries(h.ID, "?status=delivered")[0].Event
 	unknown := pix.NewSubscriptionID(77, 1, [4]byte{}).String()
 	for _, id := range []string{h.ID, unknown, "x", "whk_" + strings.Repeat("a", 26)} {
@@ -86,8 +85,8 @@ func (w *harness) retries(r *merchantServer, h hook, event string) {
 			w.t.Errorf("%d %s", status, got)
 		}
 	}
-	w.becomes("sent again", 5*time.Second, func() bool { return len(r.all("/a")) == n+1 })
-	w.becomes("acknowledged", 5*time.Second, func() bool {
+	w.becomes("sent again", soon, func() bool { return len(r.all("/a")) == n+1 })
+	w.becomes("acknowledged", soon, func() bool {
 		all := w.deliveries(h.ID, "?status=delivered")
 		return len(all) == 1 && len(all[0].Attempts) == 2
 	})
@@ -150,7 +149,7 @@ func TestWebhookGone(t *testing.T) {
 	h := w.hooks(r.URL+"/a", `"pix.received"`)
 	r.status.Store(http.StatusGone)
 	w.receives(1000, "")
-	w.becomes("stopped", 5*time.Second, func() bool { _, got := w.get("/webhooks"); return strings.Contains(got, `"active":false`) })
+	w.becomes("stopped", soon, func() bool { _, got := w.get("/webhooks"); return strings.Contains(got, `"active":false`) })
 	r.status.Store(200)
 	w.receives(1000, "")
 	dead := w.deliveries(h.ID, "?status=dead")
@@ -177,10 +176,10 @@ func TestVerifyDeliveries(t *testing.T) {
 	w := newHarness(t, disk, insecure)
 	h := w.hooks(r.URL+"/a", `"pix.received"`)
 	w.receives(1000, "")
-	w.becomes("delivered", 5*time.Second, func() bool { return len(w.deliveries(h.ID, "?status=delivered")) == 1 })
+	w.becomes("delivered", soon, func() bool { return len(w.deliveries(h.ID, "?status=delivered")) == 1 })
 	r.status.Store(500)
 	w.receives(1000, "")
-	w.becomes("tried", 5*time.Second, func() bool { all := w.deliveries(h.ID, ""); return len(all) == 1 && len(all[0].Attempts) == 1 })
+	w.becomes("tried", soon, func() bool { all := w.deliveries(h.ID, ""); return len(all) == 1 && len(all[0].Attempts) == 1 })
 	hold := make(chan struct{})
 	r.hold.Store(&hold)
 	w.receives(1000, "")

@@ -39,7 +39,7 @@ func TestWebhooks(t *testing.T) {
 		"pix.refund.completed", "pix.refund.requested", "pix.med.closed",
 	}
 	w.arrives(r, "/all", len(want))
-	w.becomes("all acknowledged", 5*time.Second, func() bool { return len(w.deliveries(all.ID, "?status=delivered")) == len(want) })
+	w.becomes("all acknowledged", soon, func() bool { return len(w.deliveries(all.ID, "?status=delivered")) == len(want) })
 	got := r.all("/all")
 	if len(got) != len(want) {
 		t.Errorf("%d webhooks arrived", len(got))
@@ -93,19 +93,19 @@ func TestWebhookOutage(t *testing.T) {
 			return len(all) == 3 && !slices.ContainsFunc(all, func(d delivered) bool { return len(d.Attempts) < n || d.Next == nil || d.Status != "pending" })
 		}
 	}
-	w.becomes("tried", 5*time.Second, tried(1))
+	w.becomes("tried", soon, tried(1))
 	c.pass(7 * time.Second)
-	w.becomes("tried again", 5*time.Second, tried(2))
+	w.becomes("tried again", soon, tried(2))
 	w.stop()
 	w = w.at(serveHarness(t, fs, settings))
-	w.becomes("still known", 5*time.Second, tried(2))
+	w.becomes("still known", soon, tried(2))
 	c.pass(60 * time.Second)
 	time.Sleep(200 * time.Millisecond)
 	if n := len(r.all("/a")); n != 6 { // the third attempt is due after five minutes: the schedule goes on
 		t.Errorf("%d attempts", n)
 	}
 	c.pass(7 * time.Minute)
-	w.becomes("tried a third time", 5*time.Second, tried(3))
+	w.becomes("tried a third time", soon, tried(3))
 	r.status.Store(200)
 	c.pass(time.Hour)
 	w.becomes("delivered", 8*time.Second, func() bool { return len(w.deliveries(h.ID, "?status=delivered")) == 3 })
@@ -165,14 +165,14 @@ func TestWebhooksOutliveACut(t *testing.T) {
 			last = w.receives(1000, "")
 		}
 		if round%2 == 0 {
-			w.becomes("acknowledged", 5*time.Second, func() bool { return len(w.deliveries(h.ID, "?status=delivered")) == 5*(round+1) })
+			w.becomes("acknowledged", soon, func() bool { return len(w.deliveries(h.ID, "?status=delivered")) == 5*(round+1) })
 		}
 		kept := after(disk).(*vfs.MemFS)
 		w.stop()
 		disk = kept
 		seen := len(r.all("/a"))
 		w = w.at(serveHarness(t, disk, insecure))
-		w.becomes("acknowledged", 5*time.Second, func() bool { return len(w.deliveries(h.ID, "?status=delivered&per_page=100")) == 5*(round+1) })
+		w.becomes("acknowledged", soon, func() bool { return len(w.deliveries(h.ID, "?status=delivered&per_page=100")) == 5*(round+1) })
 		if again := len(r.all("/a")) - seen; round%2 == 0 && again != 0 {
 			t.Errorf("%d events came again", again)
 		}
@@ -202,7 +202,7 @@ func TestWebhookOperators(t *testing.T) {
 		w.receives(1000, "")
 		other.receives(1000, "")
 		for i, id := range ids {
-			w.becomes(state, 5*time.Second, func() bool { return len([]*harness{w, other}[i/2].deliveries(id, "?status="+state)) == n })
+			w.becomes(state, soon, func() bool { return len([]*harness{w, other}[i/2].deliveries(id, "?status="+state)) == n })
 		}
 	}
 	ended(200, "delivered", 2)
@@ -267,14 +267,14 @@ func (w *harness) pendingToo(r *merchantServer, other *harness, ids []string, li
 	lists(2, 2, 2)
 	close(hold)
 	for i, id := range ids {
-		w.becomes("delivered", 5*time.Second, func() bool { return len([]*harness{w, other}[i/2].deliveries(id, "?status=delivered")) == 4 })
+		w.becomes("delivered", soon, func() bool { return len([]*harness{w, other}[i/2].deliveries(id, "?status=delivered")) == 4 })
 	}
 	for n, id := range ids {
 		status, got := w.operate("POST", "/admin/webhooks/"+id+"/retry", "")
 		if status != 202 || got != `{"webhook_id":"`+id+`","retried":2}` {
 			w.t.Errorf("%d: %d %s", n, status, got)
 		}
-		w.becomes("delivered", 5*time.Second, func() bool { return len([]*harness{w, other}[n/2].deliveries(id, "?status=delivered")) == 6 })
+		w.becomes("delivered", soon, func() bool { return len([]*harness{w, other}[n/2].deliveries(id, "?status=delivered")) == 6 })
 	}
 	lists(0, 6, 0)
 }

@@ -34,6 +34,8 @@ type Admission struct {
 	Options
 	Refused atomic.Uint64 // requests that were refused because too many are in hand
 
+	enough int64 // see EnoughInHand
+
 	lowDisk, stalled atomic.Bool // written by the goroutine of Run alone
 
 	// The state that Run keeps between two calls of look.
@@ -51,13 +53,6 @@ const (
 	lookEvery   = 250 * time.Millisecond
 	diskEvery   = time.Second
 	commitLimit = 5 * time.Second
-
-	// EnoughInHand is how many requests keep the processors busy: while requests wait too long
-	// to be read, those beyond it are refused. The more there are, the less often the engine
-	// looks for what has arrived. At twice the peak, on two cores which the sender of the load
-	// shares, five loads of each: with 384, 72 % of the peak was carried out, with 512 79 %, with
-	// 640 91 %. docs/decisions.md has what each left unanswered.
-	EnoughInHand = 640
 )
 
 // The reasons why new work is refused, as merchants read them.
@@ -70,7 +65,7 @@ const (
 // NewAdmission makes an admission and looks at the journal and the disk once; Run goes on.
 func NewAdmission(o Options) *Admission {
 	o.CommitLimit = cmp.Or(o.CommitLimit, commitLimit)
-	a := &Admission{Options: o}
+	a := &Admission{Options: o, enough: int64(EnoughInHand())}
 	a.look(time.Now())
 	return a
 }
@@ -90,7 +85,7 @@ func (a *Admission) Closed() string {
 // Busy returns why new work of accounts with more than their share is refused; empty: it is
 // accepted. The call costs two or three atomic loads.
 func (a *Admission) Busy() string {
-	if n := a.InHand(); n > httpapi.MaxInHand || n > EnoughInHand && a.Late() {
+	if n := a.InHand(); n > httpapi.MaxInHand || n > a.enough && a.Late() {
 		return ClosedBusy
 	}
 	return ""

@@ -28,7 +28,7 @@ type closable struct {
 func newClosable() *closable {
 	c := &closable{free: 100, at: time.Unix(1_790_000_000, 0)}
 	log := slog.New(slog.NewTextHandler(&c.log, nil))
-	c.Admission = &Admission{Options: Options{
+	c.Admission = &Admission{enough: int64(EnoughInHand()), Options: Options{
 		Free: func() (uint64, error) { return c.free, c.broken }, MinFree: 10,
 		Progress: func() (wal.Ticket, wal.Ticket) { return c.submitted, c.durable },
 		InHand:   c.hand.Load, Late: c.lateIntake.Load, CommitLimit: commitLimit, Log: log,
@@ -135,11 +135,12 @@ func TestAdmissionAndRequests(t *testing.T) {
 // but for as much of it as keeps the processors busy.
 func TestAdmissionAndIntake(t *testing.T) {
 	c := newClosable()
+	enough := int64(EnoughInHand())
 	for _, s := range []struct {
 		late bool
 		hand int64
 		want string
-	}{{false, EnoughInHand + 1, ""}, {true, EnoughInHand, ""}, {true, EnoughInHand + 1, ClosedBusy}, {false, EnoughInHand + 1, ""}} {
+	}{{false, enough + 1, ""}, {true, enough, ""}, {true, enough + 1, ClosedBusy}, {false, enough + 1, ""}} {
 		c.lateIntake.Store(s.late)
 		c.hand.Store(s.hand)
 		if got := c.Busy(); got != s.want {

@@ -16,25 +16,23 @@ type Intake struct {
 	Late atomic.Bool // requests wait too long
 
 	connections func() int64 // number of open connections
+	many        int64        // see ManyConnections
 	sent        atomic.Int64 // when the byte on its way was sent, in nanoseconds since began; 0: there is none
 	from        *os.File
 	to          *os.File
 }
 
 // A request that waits for mostIntake waits too long. From then on new work is refused, which
-// takes far less time than doing it, until the wait is down to backIntake. ManyConnections or
-// fewer are never crowded: if each of them sends its next request when it has its answer, all
-// are answered within some 100 ms at the rate that two processors can do.
+// takes far less time than doing it, until the wait is down to backIntake.
 const (
-	mostIntake      = 30 * time.Millisecond
-	backIntake      = 12 * time.Millisecond
-	intakeEvery     = 10 * time.Millisecond
-	ManyConnections = 1_024
+	mostIntake  = 30 * time.Millisecond
+	backIntake  = 12 * time.Millisecond
+	intakeEvery = 10 * time.Millisecond
 )
 
 // NewIntake returns a measurement that Run carries out. connections returns how many are open.
 func NewIntake(connections func() int64) (*Intake, error) {
-	i := &Intake{connections: connections}
+	i := &Intake{connections: connections, many: int64(ManyConnections())}
 	var err error
 	if i.from, i.to, err = os.Pipe(); err != nil {
 		return nil, fmt.Errorf("pipe: %w", err)
@@ -71,7 +69,7 @@ func (i *Intake) Run(ctx context.Context) {
 }
 
 // Crowded reports whether there are so many connections that requests may wait for each other.
-func (i *Intake) Crowded() bool { return i.connections() > ManyConnections }
+func (i *Intake) Crowded() bool { return i.connections() > i.many }
 
 // read takes the bytes and learns how long they waited.
 func (i *Intake) read(began time.Time) {

@@ -37,11 +37,11 @@ func TestIntake(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); i.Run(ctx) }()
-	connections.Store(ManyConnections)
+	connections.Store(int64(ManyConnections()))
 	i.Late.Store(true)
 	becomes("few connections", false)
 	i.Late.Store(true)
-	connections.Store(ManyConnections + 1)
+	connections.Store(int64(ManyConnections()) + 1)
 	becomes("bytes that do not wait", false)
 	end()
 	select {

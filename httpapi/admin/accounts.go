@@ -49,10 +49,10 @@ func (s *service) show(id pix.AccountID) (any, error) {
 	if !ok || a.Head == nil {
 		return nil, ledger.ErrInternal
 	}
-	return shown(known, a.Head), nil
+	return viewOfAccount(known, a.Head), nil
 }
 
-func shown(known *registry.Account, head *ledger.Account) accountView {
+func viewOfAccount(known *registry.Account, head *ledger.Account) accountView {
 	t, v := head.Totals, head.Settings
 	return accountView{
 		ID: known.ID.String(), Name: v.Name, Document: v.Document, City: &v.City, Active: known.Active,

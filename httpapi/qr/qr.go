@@ -54,12 +54,12 @@ func AppendImage(dst []byte, text string) ([]byte, error) {
 type drawing struct {
 	parts []part
 	data  data // of parts; only for codes that may be put together from a table
-	shown
+	drawnCode
 	png pngEncoder
 }
 
-// shown is a code.
-type shown struct {
+// drawnCode is a code.
+type drawnCode struct {
 	table *table // from which code was put together; nil: it was not, and of has no meaning
 	of    data
 	code  modules

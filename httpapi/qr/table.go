@@ -20,7 +20,7 @@ import (
 // fast paths.
 type table struct {
 	// bases are two codes, of data which end in the two different paddings.
-	bases [2]shown
+	bases [2]drawnCode
 
 	// first is the first bit of the data whose modules are known. No two texts differ in the bits
 	// before it, the head of the lead. Nor are they known for the last few bits.
@@ -65,13 +65,13 @@ func (d *drawing) fromTable() bool {
 		return false
 	}
 	d.data.set(d.parts, v)
-	return t.show(&d.shown, &d.data)
+	return t.show(&d.drawnCode, &d.data)
 }
 
 // show sets s to the code of d. It begins with the code that s has, if that has the same version and
 // padding, and inverts the modules of the bits that differ. It reports false, and s has no meaning, if
 // one of them is among the last bits, which the table lacks.
-func (t *table) show(s *shown, d *data) bool {
+func (t *table) show(s *drawnCode, d *data) bool {
 	last := d.end - 1
 	if s.table != t || s.of.b[last] != d.b[last] {
 		*s = t.bases[0]

@@ -21,7 +21,7 @@ var allTables = sync.OnceValue(func() (all [maxTabled + 1]*table) {
 })
 
 // lastShown has for each version the code that was shown last.
-var lastShown [maxTabled + 1]shown
+var lastShown [maxTabled + 1]drawnCode
 
 // expectSame checks that the table of parts' version gives the code that go-qr gives, and
 // returns false where the table gives none.

@@ -83,8 +83,8 @@ type returned struct {
 	At     string     `json:"at"`
 }
 
-// known answers with one payment or refund of the book.
-func (s *service) known(ctx context.Context, r *fasthttp.RequestCtx) (int, any, error) {
+// showPayment answers with one payment or refund of the book.
+func (s *service) showPayment(ctx context.Context, r *fasthttp.RequestCtx) (int, any, error) {
 	endToEnd, _ := r.UserValue("end_to_end_id").(string)
 	k, err := s.sim.Know(ctx, endToEnd)
 	if err != nil {

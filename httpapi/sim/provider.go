@@ -51,8 +51,10 @@ func New(o Options) fasthttp.RequestHandler {
 func Provide(r *router.Router, s scheme.Scheme, g *provider.Guard, log *slog.Logger) {
 	v := &peer{scheme: s}
 	for path, serve := range map[string]func(context.Context, []byte) (any, error){
-		provider.PathRegister: v.register, provider.PathDeregister: v.deregister, provider.PathLookup: v.lookup, provider.PathSubmit: v.submit, provider.PathReturn: v.giveBack,
-		provider.PathReturned: v.returned, provider.PathAsk: v.ask, provider.PathBook: v.book,
+		provider.PathRegister: keyChange(s.RegisterKey), provider.PathDeregister: keyChange(s.DeregisterKey),
+		provider.PathLookup: message(provider.ReadLookup, v.lookup), provider.PathSubmit: message(provider.ReadPayment, v.submit),
+		provider.PathReturn: message(provider.ReadReturn, v.giveBack), provider.PathReturned: v.returned,
+		provider.PathAsk: v.ask, provider.PathBook: message(provider.ReadBookQuestion, v.book),
 	} {
 		r.POST(path, signed.Handle(g, log, answering(serve)))
 	}
@@ -80,45 +82,39 @@ type peer struct {
 	readings readings
 }
 
-func (d *peer) register(ctx context.Context, body []byte) (any, error) {
-	k, account, err := provider.ReadRegistration(body)
-	if err != nil {
-		return nil, control.Bad("%v", err)
+// message returns the handler of a message that read reads and serve carries out.
+func message[M any](read func([]byte) (M, error), serve func(context.Context, M) (any, error)) func(context.Context, []byte) (any, error) {
+	return func(ctx context.Context, body []byte) (any, error) {
+		m, err := read(body)
+		if err != nil {
+			return nil, control.Bad("%v", err)
+		}
+		return serve(ctx, m)
 	}
-	return provider.Done{}, d.scheme.RegisterKey(ctx, k, account)
 }
 
-func (d *peer) deregister(ctx context.Context, body []byte) (any, error) {
-	k, account, err := provider.ReadRegistration(body)
-	if err != nil {
-		return nil, control.Bad("%v", err)
+// keyChange returns the handler of a message about a key.
+func keyChange(change func(context.Context, pix.Key, pix.AccountID) error) func(context.Context, []byte) (any, error) {
+	return func(ctx context.Context, body []byte) (any, error) {
+		k, account, err := provider.ReadRegistration(body)
+		if err != nil {
+			return nil, control.Bad("%v", err)
+		}
+		return provider.Done{}, change(ctx, k, account)
 	}
-	return provider.Done{}, d.scheme.DeregisterKey(ctx, k, account)
 }
 
-func (d *peer) lookup(ctx context.Context, body []byte) (any, error) {
-	q, err := provider.ReadLookup(body)
-	if err != nil {
-		return nil, control.Bad("%v", err)
-	}
+func (d *peer) lookup(ctx context.Context, q scheme.Query) (any, error) {
 	owner, err := d.scheme.Lookup(ctx, q)
 	return provider.Found{Owner: provider.Owner(owner)}, err
 }
 
-func (d *peer) submit(ctx context.Context, body []byte) (any, error) {
-	p, err := provider.ReadPayment(body)
-	if err != nil {
-		return nil, control.Bad("%v", err)
-	}
+func (d *peer) submit(ctx context.Context, p scheme.Payment) (any, error) {
 	state, err := d.scheme.Submit(ctx, p)
 	return provider.TellState(state), err
 }
 
-func (d *peer) giveBack(ctx context.Context, body []byte) (any, error) {
-	r, err := provider.ReadReturn(body)
-	if err != nil {
-		return nil, control.Bad("%v", err)
-	}
+func (d *peer) giveBack(ctx context.Context, r scheme.Refund) (any, error) {
 	state, err := d.scheme.Return(ctx, r)
 	return provider.TellState(state), err
 }
@@ -141,11 +137,7 @@ func (d *peer) returned(ctx context.Context, body []byte) (any, error) {
 	return provider.TellReturned(all), err
 }
 
-func (d *peer) book(ctx context.Context, body []byte) (any, error) {
-	q, err := provider.ReadBookQuestion(body)
-	if err != nil {
-		return nil, control.Bad("%v", err)
-	}
+func (d *peer) book(ctx context.Context, q provider.BookQuestion) (any, error) {
 	if q.After != "" {
 		return d.readings.later(q)
 	}

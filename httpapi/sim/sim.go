@@ -46,7 +46,7 @@ func Routes(r *router.Router, s Simulator, now func() pix.Millis, log *slog.Logg
 		"PUT /sim/capacity":                 v.capacity,
 		"GET /sim/book":                     v.book,
 		"GET /sim/book/movements":           v.movements,
-		"GET /sim/book/{end_to_end_id}":     v.known,
+		"GET /sim/book/{end_to_end_id}":     v.showPayment,
 	} {
 		method, path, _ := strings.Cut(path, " ")
 		r.Handle(method, path, control.Handle(log, func(ctx *fasthttp.RequestCtx) (int, any, error) {

@@ -128,10 +128,10 @@ func (p *pages) add(m *Book) error {
 		return fmt.Errorf("next must come with accounts, in at most %d characters", maxAfter)
 	}
 	p.next = m.Next
-	return p.take(m)
+	return p.addSums(m)
 }
 
-func (p *pages) take(m *Book) error {
+func (p *pages) addSums(m *Book) error {
 	for _, i := range m.Participants {
 		if !pix.ISPB(i.ISPB) || p.seen[i.ISPB] || i.negative() {
 			return fmt.Errorf("participant %s must stand once, under 8 digits or capital letters, with sums from 0", redact.Code(i.ISPB))

@@ -86,10 +86,10 @@ func (g *Guard) Admit(m Message, signature string) (end func(acknowledged bool),
 	}
 	g.inWork[id] = struct{}{}
 	g.stated(at)
-	return func(acknowledged bool) { g.end(id, acknowledged) }, nil
+	return func(acknowledged bool) { g.endWork(id, acknowledged) }, nil
 }
 
-func (g *Guard) end(id [16]byte, acknowledged bool) {
+func (g *Guard) endWork(id [16]byte, acknowledged bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if _, open := g.inWork[id]; !open {

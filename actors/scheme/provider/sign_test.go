@@ -236,7 +236,7 @@ func TestGuardForgets(t *testing.T) {
 	for n := range 3 * generationIDs {
 		id := [16]byte{byte(n), byte(n >> 8), byte(n >> 16)}
 		g.inWork[id] = struct{}{}
-		g.end(id, true)
+		g.endWork(id, true)
 	}
 	if n := len(g.fresh) + len(g.older); n > 2*generationIDs || len(g.inWork) != 0 {
 		t.Errorf("%d ids are remembered", n)

@@ -50,7 +50,7 @@ func (d *deliverer) rouse() {
 // the notice's result: nil acknowledges the notice. Callers that drive the clock themselves
 // use it instead of Start.
 func (s *Sim) Due() (scheme.Notice, func(error), bool) {
-	i, ok := s.out.take()
+	i, ok := s.out.takeDue()
 	if !ok {
 		return scheme.Notice{}, nil, false
 	}
@@ -65,11 +65,11 @@ func (s *Sim) NextDue() (pix.Millis, bool) {
 	return s.out.outbox.next()
 }
 
-func (d *deliverer) take() (*item, bool) {
+func (d *deliverer) takeDue() (*item, bool) {
 	now := d.sim.now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.outbox.take(now)
+	return d.outbox.takeDue(now)
 }
 
 // reopen makes the notice of an open row again.
@@ -133,7 +133,7 @@ func (d *deliverer) run(feed scheme.Feed) {
 		default:
 		}
 		d.sim.addUpLater()
-		if i, ok := d.take(); ok {
+		if i, ok := d.takeDue(); ok {
 			feed(i.notice, func(err error) { d.ended(i, err) })
 			continue
 		}
@@ -166,7 +166,7 @@ func (d *deliverer) ended(i *item, err error) {
 		err = d.sim.sendBack(i)
 	}
 	d.mu.Lock()
-	moves := d.outbox.end(i, err == nil, now)
+	moves := d.outbox.endDelivery(i, err == nil, now)
 	d.mu.Unlock()
 	if moves {
 		d.rouse()

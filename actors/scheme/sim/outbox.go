@@ -18,9 +18,9 @@ type item struct {
 	order  uint64        // orders the notices that are due at the same time
 }
 
-// open returns the row that keeps a notice until it is acknowledged; tag says whether the
+// openRow returns the row that keeps a notice until it is acknowledged; tag says whether the
 // notice is about a payment, an arrival, a return, a refund or a report.
-func (i item) open(tag byte) wal.Op {
+func (i item) openRow(tag byte) wal.Op {
 	return wal.Op{Kind: wal.OpSet, Key: i.key, Value: []byte{tag}}
 }
 
@@ -71,8 +71,8 @@ func (l *outbox) next() (pix.Millis, bool) {
 	return l.wait[0].at, true
 }
 
-// take returns the first notice, if that is due, and counts it as open.
-func (l *outbox) take(now pix.Millis) (*item, bool) {
+// takeDue returns the first notice, if that is due, and counts it as open.
+func (l *outbox) takeDue(now pix.Millis) (*item, bool) {
 	if at, ok := l.next(); !ok || at > now {
 		return nil, false
 	}
@@ -80,9 +80,9 @@ func (l *outbox) take(now pix.Millis) (*item, bool) {
 	return heap.Pop(&l.wait).(*item), true
 }
 
-// end takes the result of a delivered notice: without an acknowledgement the notice is put
+// endDelivery takes the result of a delivered notice: without an acknowledgement the notice is put
 // back. It reports whether the time of the next delivery may be earlier because of this call.
-func (l *outbox) end(i *item, acknowledged bool, now pix.Millis) bool {
+func (l *outbox) endDelivery(i *item, acknowledged bool, now pix.Millis) bool {
 	l.open--
 	moves := l.open == l.most-1
 	if !acknowledged {

@@ -129,7 +129,7 @@ func (s *Sim) enter(a *arrival, acked chan struct{}) (<-chan error, error) {
 	ops := []wal.Op{
 		set(key(rowArrival, a.EndToEnd), a),
 		{Kind: wal.OpSet, Key: key(rowHolder, a.EndToEnd), Value: make([]byte, 16)},
-		i.open(rowArrival),
+		i.openRow(rowArrival),
 		s.moved(at, a.movement()),
 	}
 	return s.append(ops, func() {

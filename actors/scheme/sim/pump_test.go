@@ -306,15 +306,15 @@ func TestLineMovesOn(t *testing.T) {
 	for range 3 {
 		l.add(item{at: 1})
 	}
-	a, ok := l.take(1)
-	b, both := l.take(1)
-	if _, third := l.take(1); !ok || !both || third {
+	a, ok := l.takeDue(1)
+	b, both := l.takeDue(1)
+	if _, third := l.takeDue(1); !ok || !both || third {
 		t.Fatalf("taken: %v %v %v", ok, both, third)
 	}
-	if !l.end(a, true, 1) {
+	if !l.endDelivery(a, true, 1) {
 		t.Error("the outbox was full, and nobody is reported that it moves on")
 	}
-	if l.end(b, true, 1) {
+	if l.endDelivery(b, true, 1) {
 		t.Error("the outbox was not full")
 	}
 }

@@ -59,31 +59,17 @@ func (s *Sim) Return(ctx context.Context, r scheme.Refund) (scheme.State, error)
 	if err != nil {
 		return scheme.State{}, err
 	}
-	row, done, err := s.takeRefund(&r, original)
-	if err != nil {
-		return scheme.State{}, err
-	}
-	if err := wait(ctx, done); err != nil {
-		return scheme.State{}, err
-	}
-	if row == nil {
-		state, there, err := s.knownRefund(r.Tx, r.EndToEnd)
-		return state, submittedAs(there, err)
-	}
-	return s.state(row.DueAt, row.Reason), nil
+	return s.submitOnce(ctx, r.Tx, r.EndToEnd, s.knownRefund, func(held bool) submission {
+		row := s.decideRefund(&r, original, held)
+		ops, notice := s.refundRows(row, original)
+		return submission{ops, []item{notice}, row.DueAt, row.Reason}
+	})
 }
 
 // errSubmittedOtherwise is the error for a payout submitted with the ids of a refund, for a refund
 // submitted with the ids of a payout, and for a payout submitted again under an id that it had
 // before another one.
 var errSubmittedOtherwise = errors.New("sim: the transaction was submitted as the other kind, or under another end-to-end id since")
-
-func submittedAs(there bool, err error) error {
-	if err == nil && !there {
-		return errSubmittedOtherwise
-	}
-	return err
-}
 
 // original returns the customer's payment that a refund returns; nil: the refund's account
 // received no such payment.
@@ -101,40 +87,13 @@ func (s *Sim) original(ctx context.Context, r *scheme.Refund) (*arrival, error) 
 	return a, nil
 }
 
-// takeRefund writes a refund. row is nil if the book has the refund already, or will have it
-// once done receives a value.
-func (s *Sim) takeRefund(r *scheme.Refund, original *arrival) (row *refund, done <-chan error, err error) {
-	s.order.Lock()
-	defer s.order.Unlock()
-	held, again, err := s.submitted(r.Tx, r.EndToEnd, func() (bool, error) {
-		_, there, err := s.knownRefund(r.Tx, r.EndToEnd)
-		return there, err
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	if again {
-		return nil, s.append(nil, nil), nil
-	}
-	row = s.decideRefund(r, original, held)
-	ops, i := s.refundRows(row, original)
-	if !held {
-		s.hold(row.EndToEnd, row.Tx)
-		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: key(rowHolder, row.EndToEnd), Value: row.Tx[:]})
-	}
-	return row, s.append(ops, func() {
-		s.letGo(row.EndToEnd, row.Tx)
-		s.out.add(i)
-	}), nil
-}
-
 // refundRows returns the rows of a refund and its notice: the refund, the notice's open row,
 // and, if the refund settles, its movement and the row that leads from the payment to it. The
 // caller holds the lock order until the rows are appended.
 func (s *Sim) refundRows(row *refund, original *arrival) ([]wal.Op, item) {
 	own := refundKey(row.Tx, row.EndToEnd)
 	i := item{at: row.DueAt, key: openKey(row.DueAt, own), notice: row.notice()}
-	ops := []wal.Op{set(own, row), i.open(rowRefund)}
+	ops := []wal.Op{set(own, row), i.openRow(rowRefund)}
 	if row.Reason != "" {
 		return ops, i
 	}

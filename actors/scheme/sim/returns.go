@@ -134,7 +134,7 @@ func (s *Sim) giveBack(p *payment, ordinal uint32, amount pix.Amount, reason str
 			Kind: MovedReturn, Account: r.Account, Amount: r.Amount, Other: recipientISPB,
 			EndToEnd: r.EndToEnd, Tx: r.Tx, ReturnID: r.ID,
 		}),
-		i.open(rowReturn),
+		i.openRow(rowReturn),
 	}, i
 }
 

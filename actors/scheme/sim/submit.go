@@ -20,18 +20,11 @@ func (s *Sim) Submit(ctx context.Context, p scheme.Payment) (scheme.State, error
 	if o.submit != ledger.RefuseNothing {
 		return scheme.State{}, &scheme.Refused{Code: o.submit}
 	}
-	row, done, err := s.take(&p, o)
-	if err != nil {
-		return scheme.State{}, err
-	}
-	if err := wait(ctx, done); err != nil {
-		return scheme.State{}, err
-	}
-	if row == nil {
-		state, there, err := s.known(p.Tx, p.EndToEnd)
-		return state, submittedAs(there, err)
-	}
-	return s.state(row.DueAt, row.Reason), nil
+	return s.submitOnce(ctx, p.Tx, p.EndToEnd, s.storedState, func(held bool) submission {
+		row := s.decide(&p, o, held)
+		ops, notices := s.follows(append(make([]wal.Op, 0, 4), set(key(rowPayment, string(row.Tx[:])), row)), row, o)
+		return submission{ops, notices, row.DueAt, row.Reason}
+	})
 }
 
 const (
@@ -42,48 +35,68 @@ const (
 	never = pix.Millis(math.MaxInt64)
 )
 
-// take writes a payment. row is nil if the book has the payment already, or will have it once
-// done receives a value.
-func (s *Sim) take(p *scheme.Payment, o outcome) (row *payment, done <-chan error, err error) {
+// submission is what the book gets of a payout or a refund that is new to it.
+type submission struct {
+	ops     []wal.Op
+	notices []item
+	dueAt   pix.Millis // when it becomes final
+	reason  string     // why it is rejected then; empty: it settles
+}
+
+// submitOnce enters a payout or a refund into the book and returns its state. Where it was submitted
+// before under both of its ids, nothing is entered. stored returns the state of a submission in the
+// book, and decide decides about a new one; held says that another transaction has its end-to-end
+// id. decide is called with the lock order held.
+func (s *Sim) submitOnce(ctx context.Context, tx pix.TxID, endToEnd string,
+	stored func(pix.TxID, string) (scheme.State, bool, error), decide func(held bool) submission,
+) (scheme.State, error) {
+	entered, done, err := s.enterSubmission(tx, endToEnd, stored, decide)
+	if err != nil {
+		return scheme.State{}, err
+	}
+	if err := wait(ctx, done); err != nil {
+		return scheme.State{}, err
+	}
+	if entered != nil {
+		return s.state(entered.dueAt, entered.reason), nil
+	}
+	state, there, err := stored(tx, endToEnd)
+	if err == nil && !there {
+		err = errSubmittedOtherwise
+	}
+	return state, err
+}
+
+// enterSubmission enters a submission; nil if the book has it already, or will have it once done
+// receives a value. The book may also have one that was rejected because another transaction has
+// its end-to-end id.
+func (s *Sim) enterSubmission(tx pix.TxID, endToEnd string,
+	stored func(pix.TxID, string) (scheme.State, bool, error), decide func(held bool) submission,
+) (entered *submission, done <-chan error, err error) {
 	s.order.Lock()
 	defer s.order.Unlock()
-	held, again, err := s.submitted(p.Tx, p.EndToEnd, func() (bool, error) {
-		_, there, err := s.known(p.Tx, p.EndToEnd)
-		return there, err
-	})
+	holder, held, err := s.holder(endToEnd)
+	again := held && holder == tx
+	if err == nil && held && !again {
+		_, again, err = stored(tx, endToEnd)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	if again {
 		return nil, s.append(nil, nil), nil
 	}
-	row = s.decide(p, o, held)
-	ops := make([]wal.Op, 0, 4)
+	e := decide(held)
 	if !held {
-		s.hold(row.EndToEnd, row.Tx)
-		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: key(rowHolder, row.EndToEnd), Value: row.Tx[:]})
+		s.hold(endToEnd, tx)
+		e.ops = append(e.ops, wal.Op{Kind: wal.OpSet, Key: key(rowHolder, endToEnd), Value: tx[:]})
 	}
-	ops = append(ops, set(key(rowPayment, string(row.Tx[:])), row))
-	ops, notices := s.follows(ops, row, o)
-	return row, s.append(ops, func() {
-		s.letGo(row.EndToEnd, row.Tx)
-		for _, i := range notices {
+	return &e, s.append(e.ops, func() {
+		s.letGo(endToEnd, tx)
+		for _, i := range e.notices {
 			s.out.add(i)
 		}
 	}), nil
-}
-
-// submitted says whether a transaction has an end-to-end id (held), and whether a submission
-// of transaction tx under that id repeats an earlier one (again). there says whether the book
-// has a submission of tx that was rejected because another transaction has the id. The caller
-// holds the lock order.
-func (s *Sim) submitted(tx pix.TxID, endToEnd string, there func() (bool, error)) (held, again bool, err error) {
-	holder, held, err := s.holder(endToEnd)
-	if err != nil || !held || holder == tx {
-		return held, held && holder == tx, err
-	}
-	again, err = there()
-	return true, again, err
 }
 
 // inTime reports whether an end-to-end id is well formed and its minute is near enough to now
@@ -131,7 +144,7 @@ func (s *Sim) follows(ops []wal.Op, row *payment, o outcome) ([]wal.Op, []item) 
 		return ops, nil
 	}
 	own := item{at: row.DueAt, key: openKey(row.DueAt, row.Tx[:]), notice: row.notice()}
-	ops = append(ops, own.open(rowPayment))
+	ops = append(ops, own.openRow(rowPayment))
 	if row.Reason != "" {
 		return ops, []item{own}
 	}
@@ -198,14 +211,14 @@ func (s *Sim) Ask(ctx context.Context, tx pix.TxID, endToEnd string) (scheme.Sta
 	}
 	state, there, err := s.knownRefund(tx, endToEnd)
 	if err == nil && !there {
-		state, _, err = s.known(tx, endToEnd)
+		state, _, err = s.storedState(tx, endToEnd)
 	}
 	return state, err
 }
 
-// known returns the state of a payout. The book has one submission of each payout, the newest: an
+// storedState returns the state of a payout. The book has one submission of each payout, the newest: an
 // engine that was restored from a snapshot may send a payout again under a renewed id.
-func (s *Sim) known(tx pix.TxID, endToEnd string) (scheme.State, bool, error) {
+func (s *Sim) storedState(tx pix.TxID, endToEnd string) (scheme.State, bool, error) {
 	var p payment
 	ok, err := read(s.store, key(rowPayment, string(tx[:])), &p)
 	if err != nil || !ok || p.EndToEnd != endToEnd {
