@@ -10,6 +10,7 @@ import (
 
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
+	"pixd/httpapi/admin"
 )
 
 func accountCommand() *cobra.Command {
@@ -48,7 +49,7 @@ var accountSet = request{
 	check: notEmpty("nothing to change: give a setting, such as --active=false (pixd account set --help has them all)"),
 }
 
-var accountList = listing[account]{
+var accountList = listing[admin.Account]{
 	use:   "list",
 	short: "List accounts, the oldest first",
 	long: "Lists accounts, the oldest first. The balance is in base units (1.00 BRL = 10000) and in BRL. Of a\n" +
@@ -58,34 +59,9 @@ var accountList = listing[account]{
 	path:    "/admin/accounts", show: accounts,
 }
 
-var printAccount = printing("no account", (*account).facts)
+var printAccount = printing("no account", accountFacts)
 
-// account is an account in an answer of the operator API. A nil field is unknown, because the
-// account is quarantined.
-type account struct {
-	ID       string `json:"account_id"`
-	Name     string
-	Document string
-	City     string
-	Active   bool
-	Fees     struct {
-		CashIn  ledger.Fee `json:"cash_in"`
-		CashOut ledger.Fee `json:"cash_out"`
-	}
-	Ceiling      pix.Amount  `json:"cash_out_ceiling"`
-	Threshold    *pix.Amount `json:"approval_threshold"`
-	BlockCNPJOut bool        `json:"block_cnpj_out"`
-	Authorized   []string    `json:"authorized_cnpjs"`
-	RepeatWindow string      `json:"repeat_window"`
-	Balance      *pix.Amount
-	Available    *pix.Amount
-	Pending      *pix.Amount
-	MEDHeld      *pix.Amount `json:"med_held"`
-	CreatedAt    string      `json:"created_at"`
-	Quarantined  bool
-}
-
-func (a *account) state() string {
+func accountState(a *admin.Account) string {
 	switch {
 	case a.Quarantined:
 		return "quarantined"
@@ -99,41 +75,42 @@ func units(a pix.Amount) string { return fmt.Sprint(int64(a)) }
 
 const longestName = 30 // largest number of characters of a name in a list
 
-func accounts(all []account) string {
+func accounts(all []admin.Account) string {
 	if len(all) == 0 {
 		return "no accounts\n"
 	}
 	columns := []string{"account", "name", "document", "state", ">balance", ">BRL", ">available BRL", ">pending BRL", "created"}
-	return rows(columns, all, func(a *account) table.Row {
+	return rows(columns, all, func(a *admin.Account) table.Row {
 		return table.Row{
-			a.ID, cut(a.Name, longestName), a.Document, a.state(), orElse(a.Balance, "-", units), orElse(a.Balance, "-", reais),
+			a.ID, cut(a.Name, longestName), a.Document, accountState(a), orElse(a.Balance, "-", units), orElse(a.Balance, "-", reais),
 			orElse(a.Available, "-", reais), orElse(a.Pending, "-", reais), moment(a.CreatedAt),
 		}
 	})
 }
 
-func (a *account) facts() string {
-	ceiling := "none"
-	if a.Ceiling != 0 {
-		ceiling = money(a.Ceiling)
+// accountFacts describes an account. What is nil of it is unknown, because it is quarantined.
+func accountFacts(a *admin.Account) string {
+	ceiling, fees := "none", orZero(a.Fees)
+	if most := orZero(a.CashOutCeiling); most != 0 {
+		ceiling = money(most)
 	}
 	return facts([]fact{
 		{"account", a.ID},
 		{"name", a.Name},
 		{"document", a.Document},
-		{"city", a.City},
-		{"state", a.state()},
+		{"city", orZero(a.City)},
+		{"state", accountState(a)},
 		{"balance", orElse(a.Balance, "-", money)},
 		{"available", orElse(a.Available, "-", money)},
 		{"pending", orElse(a.Pending, "-", money)},
 		{"med held", orElse(a.MEDHeld, "-", money)},
-		{"cash-in fee", fee(a.Fees.CashIn)},
-		{"cash-out fee", fee(a.Fees.CashOut)},
+		{"cash-in fee", fee(fees.CashIn)},
+		{"cash-out fee", fee(fees.CashOut)},
 		{"cash-out ceiling", ceiling},
-		{"approval threshold", orElse(a.Threshold, "none", money)},
-		{"block cnpj out", yes(a.BlockCNPJOut)},
-		{"authorized cnpjs", commaList(a.Authorized)},
-		{"repeat window", a.RepeatWindow},
+		{"approval threshold", orElse(a.ApprovalThreshold, "none", money)},
+		{"block cnpj out", yes(orZero(a.BlockCNPJOut))},
+		{"authorized cnpjs", commaList(a.AuthorizedCNPJs)},
+		{"repeat window", orZero(a.RepeatWindow)},
 		{"created", moment(a.CreatedAt)},
 	})
 }

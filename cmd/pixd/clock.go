@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"pixd/httpapi/admin"
 )
 
 func clockCommand() *cobra.Command {
@@ -51,18 +53,9 @@ func clockAcceptCommand() *cobra.Command {
 	return c
 }
 
-var printClock = printing("no clock", (*clockState).facts)
+var printClock = printing("no clock", clockFacts)
 
-// clockState is the state of engine time in an answer of the operator API.
-type clockState struct {
-	Now     string
-	Doubted bool
-	Behind  int64  `json:"behind_journal_ms"`
-	Wall    int64  `json:"wall_difference_ms"`
-	Scheme  *int64 `json:"scheme_difference_ms"`
-}
-
-func (s *clockState) facts() string {
+func clockFacts(s *admin.Clock) string {
 	doubted := "no"
 	if s.Doubted {
 		doubted = "yes: nothing is voided and nothing expires"

@@ -13,6 +13,7 @@ import (
 
 	"pixd/actors/registry"
 	"pixd/cmd/terminal"
+	"pixd/httpapi/admin"
 )
 
 func keyCommand() *cobra.Command {
@@ -24,8 +25,8 @@ func keyCommand() *cobra.Command {
 		create, keyList.command(f), keySet.command(f), keyRevoke.command(f))
 }
 
-// keyFields are the flags of the commands that make or change an API key.
-var keyFields = []field{
+// keyFlags are the flags of the commands that make or change an API key.
+var keyFlags = []field{
 	{flag: "permission", member: "permissions", kind: []string(nil), help: "`NAME` of a permission, or '*' for all; repeatable, or several with commas"},
 	{flag: "ip", member: "ip_whitelist", kind: []string(nil), help: "`ADDRESS` or IPv4 CIDR that requests may come from; repeatable, or several with commas"},
 	{flag: "expires-at", member: "expires_at", kind: "", as: expiry, help: "`TIME` at which the key ends, such as 2027-01-31T12:00:00Z, or never"},
@@ -48,7 +49,7 @@ var keyCreate = request{
 		"can never be shown again. A key without a whitelisted address would work from nowhere. Addresses\n" +
 		"that can never match are named on standard error." + permissionHelp,
 	example: "  pixd key create --account acc_7oi7njakvirg4 --permission pix:write,pix:read --ip 203.0.113.7",
-	method:  http.MethodPost, ofAccount: true, path: "api-keys", fields: keyFields, print: printKey(true),
+	method:  http.MethodPost, ofAccount: true, path: "api-keys", fields: keyFlags, print: printKey(true),
 	check: func(c *cobra.Command, body map[string]any) error {
 		readOnly, err := c.Flags().GetBool("no-signing")
 		if readOnly {
@@ -65,7 +66,7 @@ var keySet = request{
 		"--ip \"\" leaves no address to come from." + permissionHelp,
 	example: "  pixd key set cli_tvdgpfzgsqenfqy7k4vnfsnmzy --ip 203.0.113.7,203.0.113.8 --expires-at never",
 	of:      "the key to change, as `pixd key list` has it",
-	method:  http.MethodPatch, path: "/admin/api-keys/{id}", fields: keyFields, print: printKey(false),
+	method:  http.MethodPatch, path: "/admin/api-keys/{id}", fields: keyFlags, print: printKey(false),
 	check: notEmpty("nothing to change: give --permission, --ip or --expires-at"),
 }
 
@@ -79,7 +80,7 @@ var keyRevoke = request{
 	method:  http.MethodDelete, path: "/admin/api-keys/{id}", print: printKey(false),
 }
 
-var keyList = listing[apiKey]{
+var keyList = listing[admin.APIKey]{
 	use:   "list --account ID",
 	short: "List an account's API keys, the oldest first",
 	long: "Lists an account's API keys, without their secrets, the oldest first, and when each was last used.\n" +
@@ -91,14 +92,14 @@ var keyList = listing[apiKey]{
 // printKey returns what prints a key, with its secret where the answer is of a request that
 // made it; warnings about the key's whitelist go to standard error.
 func printKey(made bool) printer {
-	show := printing("no API key", func(k *apiKey) string {
+	show := printing("no API key", func(k *admin.APIKey) string {
 		if !made {
-			k.Secret = ""
+			k.ClientSecret = ""
 		}
-		return k.facts()
+		return keyFacts(k)
 	})
 	return func(c *cobra.Command, f *adminFlags, got json.RawMessage) error {
-		var k apiKey
+		var k admin.APIKey
 		if err := json.Unmarshal(got, &k); err != nil {
 			return fmt.Errorf("%s answers no API key: %w", f.URL, err)
 		}
@@ -110,24 +111,9 @@ func printKey(made bool) printer {
 	}
 }
 
-// apiKey is an API key in the API's answer.
-type apiKey struct {
-	ClientID    string `json:"client_id"`
-	Secret      string `json:"client_secret"` // only in the answer that creates the key
-	Account     string `json:"account_id"`
-	Permissions []string
-	Whitelist   []string `json:"ip_whitelist"`
-	ExpiresAt   *string  `json:"expires_at"`
-	Signing     bool
-	Active      bool
-	CreatedAt   string  `json:"created_at"`
-	LastUsedAt  *string `json:"last_used_at"`
-	Warnings    []string
-}
-
-// state returns the key's state by the clock of the machine on which the command runs. The
+// keyState returns the key's state by the clock of the machine on which the command runs. The
 // engine decides by engine time.
-func (k *apiKey) state() string {
+func keyState(k *admin.APIKey) string {
 	if !k.Active {
 		return "revoked"
 	}
@@ -139,32 +125,32 @@ func (k *apiKey) state() string {
 	return "active"
 }
 
-func (k *apiKey) permissions() string {
+func permissions(k *admin.APIKey) string {
 	if slices.Equal(k.Permissions, registry.AllPermissions.Names()) {
 		return "*"
 	}
 	return strings.Join(k.Permissions, ",")
 }
 
-func apiKeys(all []apiKey) string {
+func apiKeys(all []admin.APIKey) string {
 	if len(all) == 0 {
 		return "no keys\n"
 	}
 	columns := []string{"client id", "state", "signing", "last used", "expires", "created", "addresses", "permissions"}
-	return rows(columns, all, func(k *apiKey) table.Row {
+	return rows(columns, all, func(k *admin.APIKey) table.Row {
 		return table.Row{
-			k.ClientID, k.state(), yes(k.Signing), orElse(k.LastUsedAt, "never", moment), orElse(k.ExpiresAt, "never", moment),
-			moment(k.CreatedAt), commaList(k.Whitelist), k.permissions(),
+			k.ClientID, keyState(k), yes(k.Signing), orElse(k.LastUsedAt, "never", moment), orElse(k.ExpiresAt, "never", moment),
+			moment(k.CreatedAt), commaList(k.Whitelist), permissions(k),
 		}
 	})
 }
 
 const onceOnly = "\nThe secret is shown this once: keep it now. The engine has its hash alone.\n"
 
-func (k *apiKey) facts() string {
+func keyFacts(k *admin.APIKey) string {
 	secret, end := leftOut, ""
-	if k.Secret != "" {
-		secret, end = k.Secret, onceOnly
+	if k.ClientSecret != "" {
+		secret, end = k.ClientSecret, onceOnly
 	}
 	addresses := commaList(k.Whitelist)
 	if len(k.Whitelist) == 0 {
@@ -173,9 +159,9 @@ func (k *apiKey) facts() string {
 	return facts([]fact{
 		{"client id", k.ClientID},
 		{"client secret", secret},
-		{"account", k.Account},
-		{"state", k.state()},
-		{"permissions", k.permissions()},
+		{"account", k.AccountID},
+		{"state", keyState(k)},
+		{"permissions", permissions(k)},
 		{"addresses", addresses},
 		{"signing", yes(k.Signing)},
 		{"expires", orElse(k.ExpiresAt, "never", moment)},

@@ -10,6 +10,7 @@ import (
 
 	"pixd/actors/pix"
 	"pixd/cmd/operator"
+	"pixd/httpapi/admin"
 )
 
 func pixKeyCommand() *cobra.Command {
@@ -55,7 +56,7 @@ func detectType(_ *cobra.Command, body map[string]any) error {
 	return nil
 }
 
-var pixKeyList = listing[pixKey]{
+var pixKeyList = listing[admin.PixKey]{
 	use:   "list --account ID",
 	short: "List an account's PIX keys, the oldest first",
 	long: "Lists an account's PIX keys, the oldest first: that one stands in the account's QR codes. A key is\n" +
@@ -98,32 +99,23 @@ func pixKeyRemove(f *adminFlags) *cobra.Command {
 	return c
 }
 
-// pixKey is a PIX key in the API's answer.
-type pixKey struct {
-	Key       string
-	Type      string `json:"key_type"`
-	Account   string `json:"account_id"`
-	Status    string
-	CreatedAt string `json:"created_at"`
-}
+var printPixKey = printing("something else", pixKeyFacts)
 
-var printPixKey = printing("something else", (*pixKey).facts)
-
-func (k *pixKey) facts() string {
+func pixKeyFacts(k *admin.PixKey) string {
 	return facts([]fact{
 		{"pix key", k.Key},
-		{"type", k.Type},
-		{"account", k.Account},
+		{"type", k.KeyType},
+		{"account", k.AccountID},
 		{"status", k.Status},
 		{"created", moment(k.CreatedAt)},
 	})
 }
 
-func pixKeys(all []pixKey) string {
+func pixKeys(all []admin.PixKey) string {
 	if len(all) == 0 {
 		return "no PIX keys\n"
 	}
-	return rows([]string{"pix key", "type", "status", "created"}, all, func(k *pixKey) table.Row {
-		return table.Row{k.Key, k.Type, k.Status, moment(k.CreatedAt)}
+	return rows([]string{"pix key", "type", "status", "created"}, all, func(k *admin.PixKey) table.Row {
+		return table.Row{k.Key, k.KeyType, k.Status, moment(k.CreatedAt)}
 	})
 }

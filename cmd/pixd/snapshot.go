@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
 	"net/http"
 	"os"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"pixd/cmd/operator"
 	"pixd/cmd/snapshots"
 	"pixd/cmd/terminal"
+	"pixd/httpapi/admin"
 )
 
 func snapshotCommand() *cobra.Command {
@@ -147,7 +147,7 @@ func (r *snapshotRun) line(took time.Duration) string {
 func snapshotList() *cobra.Command {
 	f := &adminFlags{}
 	var dir string
-	c := listing[snapshotFile]{
+	c := listing[admin.Snapshot]{
 		use:   "list [--snapshot-dir DIR]",
 		short: "List snapshots, newest first",
 		long: "Lists the snapshots of a running engine, newest first, or with --snapshot-dir those in a folder, without\n" +
@@ -188,26 +188,14 @@ func (f *adminFlags) listFolder(c *cobra.Command, dir string) error {
 	return showEntries(c, f, l, snapshotTable, "")
 }
 
-// snapshotFile is a snapshot in an answer of the operator API.
-type snapshotFile struct {
-	File      string
-	CreatedAt string `json:"created_at"`
-	Position  uint64
-	Accounts  int
-	Balance   *big.Int
-	Size      uint64
-	Error     *string
-	Warning   *string // about one that can be used
-}
-
-func snapshotTable(all []snapshotFile) string {
+func snapshotTable(all []admin.Snapshot) string {
 	columns := []string{"file", "time", ">position", ">accounts", ">balance", ">size", "error"}
-	return rows(columns, all, func(s *snapshotFile) table.Row {
-		if s.Error != nil {
-			return table.Row{s.File, "", "", "", "", humanize.IBytes(s.Size), *s.Error}
+	return rows(columns, all, func(s *admin.Snapshot) table.Row {
+		if s.Err != nil {
+			return table.Row{s.File, "", "", "", "", humanize.IBytes(uint64(s.Size)), *s.Err}
 		}
 		return table.Row{
-			s.File, moment(s.CreatedAt), s.Position, s.Accounts, s.Balance, humanize.IBytes(s.Size), orElse(s.Warning, "", terminal.Plain),
+			s.File, moment(orZero(s.CreatedAt)), orZero(s.Position), orZero(s.Accounts), s.Balance, humanize.IBytes(uint64(s.Size)), orElse(s.Warning, "", terminal.Plain),
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pixd/cmd/operator"
+	"pixd/httpapi/admin"
 )
 
 func webhookCommand() *cobra.Command {
@@ -16,7 +17,7 @@ func webhookCommand() *cobra.Command {
 		webhookList.command(f), webhookShow.command(f), webhookRetry(f), webhookSubscriptions.command(f))
 }
 
-var webhookList = listing[delivery]{
+var webhookList = listing[admin.Delivery]{
 	use:   "list [--account ID] [--webhook ID] [--status STATUS]",
 	short: "List the deliveries of webhooks",
 	long: "Lists the deliveries of webhooks, of all accounts or some. A delivery is one event for one\n" +
@@ -31,7 +32,7 @@ var webhookList = listing[delivery]{
 	},
 }
 
-var webhookSubscriptions = listing[subscription]{
+var webhookSubscriptions = listing[admin.Webhook]{
 	use:   "subscriptions [--account ID]",
 	short: "List webhook subscriptions",
 	long: "Lists the webhook subscriptions of all accounts, or of one, with the number of their deliveries that\n" +
