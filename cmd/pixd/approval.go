@@ -23,8 +23,7 @@ func declineCommand() *cobra.Command {
 
 // decision returns the command by which an operator approves or declines a payout.
 func decision(word, short, long string) *cobra.Command {
-	f := &adminFlags{}
-	c := request{
+	return request{
 		use:   word + " TRANSACTION_ID --operator NAME",
 		short: short,
 		long: long + "\nIt shows the payout. The same word again changes nothing; the other one is refused. Which payouts\n" +
@@ -32,9 +31,7 @@ func decision(word, short, long string) *cobra.Command {
 		example: "  pixd " + word + " PIXOUTAGQ7RZY2LJF6Z4WSG3PR --operator ana",
 		of:      "the payout, by its transaction_id", method: http.MethodPost, path: "/admin/payouts/{id}/" + word,
 		fields: []field{operatorField("kept with the payout")}, print: printing("no payout", (*payout).facts),
-	}.command(f)
-	f.Add(c)
-	return c
+	}.alone(&adminFlags{})
 }
 
 // payout is a payout in the API's answer.

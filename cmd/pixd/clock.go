@@ -20,37 +20,29 @@ func clockCommand() *cobra.Command {
 			"is voided, nothing expires and no repeat window ends.",
 		Example: "  pixd clock show\n  pixd clock accept --operator ana",
 	}
-	c.AddCommand(clockShowCommand(), clockAcceptCommand())
+	for _, r := range []request{clockShow, clockAccept} {
+		one := r.alone(&adminFlags{})
+		one.Args = cobra.NoArgs
+		c.AddCommand(one)
+	}
 	return c
 }
 
-func clockShowCommand() *cobra.Command {
-	f := &adminFlags{}
-	c := request{
-		use:     "show",
-		short:   "Show engine time, and whether it is doubted",
-		long:    "Shows engine time, how far the other clocks are from it, and whether it is doubted.",
-		example: "  pixd clock show",
-		method:  http.MethodGet, path: "/admin/clock", print: printClock,
-	}.command(f)
-	f.Add(c)
-	c.Args = cobra.NoArgs
-	return c
+var clockShow = request{
+	use:     "show",
+	short:   "Show engine time, and whether it is doubted",
+	long:    "Shows engine time, how far the other clocks are from it, and whether it is doubted.",
+	example: "  pixd clock show",
+	method:  http.MethodGet, path: "/admin/clock", print: printClock,
 }
 
-func clockAcceptCommand() *cobra.Command {
-	f := &adminFlags{}
-	c := request{
-		use:   "accept --operator NAME",
-		short: "Say that the engine's clock is right",
-		long: "Tells a running engine that its clock is right, though the scheme's differs or the journal is ahead of\n" +
-			"it. A difference that changes by more than a minute later is doubted again.",
-		example: "  pixd clock accept --operator ana",
-		method:  http.MethodPost, path: "/admin/clock", fields: []field{operatorField("logged")}, print: printClock,
-	}.command(f)
-	f.Add(c)
-	c.Args = cobra.NoArgs
-	return c
+var clockAccept = request{
+	use:   "accept --operator NAME",
+	short: "Say that the engine's clock is right",
+	long: "Tells a running engine that its clock is right, though the scheme's differs or the journal is ahead of\n" +
+		"it. A difference that changes by more than a minute later is doubted again.",
+	example: "  pixd clock accept --operator ana",
+	method:  http.MethodPost, path: "/admin/clock", fields: []field{operatorField("logged")}, print: printClock,
 }
 
 var printClock = printing("no clock", clockFacts)

@@ -57,6 +57,13 @@ func (r request) command(f *adminFlags) *cobra.Command {
 	return c
 }
 
+// alone makes the command with flags of its own for the server.
+func (r request) alone(f *adminFlags) *cobra.Command {
+	c := r.command(f)
+	f.Add(c)
+	return c
+}
+
 // target returns the path of the request.
 func (r *request) target(of *accountFlag, args []string) (string, error) {
 	if r.ofAccount {

@@ -47,7 +47,7 @@ func simCommand() *cobra.Command {
 	flags.StringVar(&f.EngineCA, "engine-ca", "", "`FILE` with the CA, or the certificate itself, in PEM, that an https --engine is trusted by (default the system's authorities); read at the start")
 	flags.StringVar(&f.ISPB, "ispb", f.ISPB, "the engine's own ISPB, as its --ispb, 8 digits or capital letters: under it the book has its part")
 	f.logFlags.add(flags)
-	c.AddCommand(simPayCommand(), simReturnCommand(), simInfractionCommand(), simCapacityCommand(), simBookCommand())
+	c.AddCommand(simPayCommand(), simReturn.alone(simAsked()), simInfractionCommand(), simCapacityCommand(), simBookCommand())
 	return c
 }
 
@@ -91,7 +91,6 @@ func simAsked() *adminFlags {
 }
 
 func simPayCommand() *cobra.Command {
-	f := simAsked()
 	c := request{
 		use:   "pay --qr-code TEXT | --pix-key KEY --amount N",
 		short: "Make a customer pay a charge or a PIX key",
@@ -111,8 +110,7 @@ func simPayCommand() *cobra.Command {
 			{flag: "payer-document", member: "payer.document", kind: "", help: "the payer's CPF or CNPJ"},
 			{flag: "payer-ispb", member: "payer.ispb", kind: "", help: "the payer's institution: 8 digits or capital letters"},
 		},
-	}.command(f)
-	f.Add(c)
+	}.alone(simAsked())
 	c.MarkFlagsOneRequired("qr-code", "pix-key")
 	c.MarkFlagsMutuallyExclusive("qr-code", "pix-key")
 	return c

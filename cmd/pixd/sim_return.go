@@ -10,24 +10,19 @@ import (
 	"pixd/actors/scheme/provider"
 )
 
-func simReturnCommand() *cobra.Command {
-	f := simAsked()
-	c := request{
-		use:   "return END_TO_END_ID",
-		short: "Make the counterparty return a payout, or part of it",
-		long: "Makes the counterparty's bank return a settled payout, in full (what is left of it) or in part, and\n" +
-			"shows the return's id. It answers once the engine took it, or after 2 s: the return then goes on.\n" +
-			"Amounts are base units (1.00 BRL = 10000).",
-		example: "  pixd sim return E9999900420261029120000000000001 --amount 2500",
-		of:      "the payout to return, by its end-to-end id", member: "end_to_end_id",
-		method: http.MethodPost, path: "/sim/returns", print: printReturn,
-		fields: []field{
-			{flag: "amount", member: "amount", kind: int64(0), help: "`N` base units (default what is left)"},
-			{flag: "reason", member: "reason", kind: "", help: "the scheme's `CODE` (default MD06, the receiver asked for it)"},
-		},
-	}.command(f)
-	f.Add(c)
-	return c
+var simReturn = request{
+	use:   "return END_TO_END_ID",
+	short: "Make the counterparty return a payout, or part of it",
+	long: "Makes the counterparty's bank return a settled payout, in full (what is left of it) or in part, and\n" +
+		"shows the return's id. It answers once the engine took it, or after 2 s: the return then goes on.\n" +
+		"Amounts are base units (1.00 BRL = 10000).",
+	example: "  pixd sim return E9999900420261029120000000000001 --amount 2500",
+	of:      "the payout to return, by its end-to-end id", member: "end_to_end_id",
+	method: http.MethodPost, path: "/sim/returns", print: printReturn,
+	fields: []field{
+		{flag: "amount", member: "amount", kind: int64(0), help: "`N` base units (default what is left)"},
+		{flag: "reason", member: "reason", kind: "", help: "the scheme's `CODE` (default MD06, the receiver asked for it)"},
+	},
 }
 
 // payoutReturn is the API's answer to the return of a payout.
@@ -62,8 +57,7 @@ func simInfractionCommand() *cobra.Command {
 			{flag: "amount", member: "amount", kind: int64(0), help: "`N` base units (default the whole payment)"},
 			{flag: "situation", member: "situation", kind: "", help: "`ONE` of " + strings.Join(provider.Situations, ", ") + " (default " + provider.Situations[0] + ")"},
 		},
-	}.command(f)
-	f.Add(c)
+	}.alone(f)
 	c.AddCommand(infractionCancel.command(f))
 	return c
 }
@@ -77,7 +71,6 @@ var infractionCancel = request{
 }
 
 func simCapacityCommand() *cobra.Command {
-	f := simAsked()
 	words := []string{"available", "client_limited", "bucket_exhausted"}
 	c := request{
 		use:   "capacity " + strings.Join(words, "|"),
@@ -87,8 +80,7 @@ func simCapacityCommand() *cobra.Command {
 		example: "  pixd sim capacity bucket_exhausted",
 		of:      "what lookups meet: " + strings.Join(words, ", "), member: "lookups",
 		method: http.MethodPut, path: "/sim/capacity", print: printCapacity,
-	}.command(f)
-	f.Add(c)
+	}.alone(simAsked())
 	c.ValidArgs = words
 	return c
 }
