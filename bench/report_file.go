@@ -89,6 +89,11 @@ func (r *Report) check() error {
 			return fmt.Errorf("runs[%d].done is %d, and .sent %d", i, run.Done, run.Sent)
 		}
 	}
+	for i, n := range r.Neighbours {
+		if n.Greedy.Done > n.Greedy.Sent {
+			return fmt.Errorf("neighbours[%d].greedy.done is %d, and .sent %d", i, n.Greedy.Done, n.Greedy.Sent)
+		}
+	}
 	return nil
 }
 
