@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"net/url"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -152,13 +151,7 @@ func (c *call) lookUp(parameter string, find func(pix.AccountID, string) (*ledge
 // found returns the transaction that find finds by a parameter of the path. If there is none,
 // found has answered the request and returns nil.
 func (c *call) found(parameter string, find func(pix.AccountID, string) (*ledger.Transaction, error)) *ledger.Transaction {
-	name, _ := c.ctx.UserValue(parameter).(string)
-	id, err := url.PathUnescape(name)
-	if err != nil {
-		c.unknownTransaction()
-		return nil
-	}
-	t, err := find(c.key.Account, id)
+	t, err := find(c.key.Account, PathText(c.ctx, parameter))
 	switch {
 	case err != nil:
 		c.failed(err)

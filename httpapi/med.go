@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"net/url"
 	"slices"
 
 	"github.com/valyala/fasthttp"
@@ -43,13 +42,7 @@ func (q *query) caseStatus() pix.CaseStatus {
 
 // readCase is GET /med/:id.
 func readCase(c *call) {
-	name, _ := c.ctx.UserValue("id").(string)
-	id, err := url.PathUnescape(name)
-	if err != nil {
-		c.unknownCase()
-		return
-	}
-	k, err := c.History.Case(c.key.Account, id)
+	k, err := c.History.Case(c.key.Account, PathText(c.ctx, "id"))
 	switch {
 	case err != nil:
 		c.failed(err)
@@ -69,9 +62,7 @@ func (c *call) unknownCase() {
 
 // defendCase is POST /med/:id/defense.
 func defendCase(c *call) {
-	name, _ := c.ctx.UserValue("id").(string)
-	text, _ := url.PathUnescape(name)
-	id, _ := pix.ParseCaseID(text) // no case has the id zero, which stands for any name of another form
+	id, _ := pix.ParseCaseID(PathText(c.ctx, "id")) // no case has the id zero, which stands for any name of another form
 	var f defenseForm
 	c.body.fields(func(name, value []byte) {
 		switch string(name) {

@@ -2,11 +2,19 @@ package httpapi
 
 import (
 	"errors"
+	"net/url"
 	"slices"
 	"strconv"
 
 	"github.com/valyala/fasthttp"
 )
+
+// PathText returns a part of the path, decoded; empty where it cannot be decoded.
+func PathText(ctx *fasthttp.RequestCtx, part string) string {
+	raw, _ := ctx.UserValue(part).(string)
+	text, _ := url.PathUnescape(raw)
+	return text
+}
 
 // query is the query parameters of a request that its endpoint knows; others are ignored.
 type query struct {

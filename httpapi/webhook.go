@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"net/url"
 
 	"github.com/goccy/go-json"
 	"github.com/valyala/fasthttp"
@@ -117,9 +116,7 @@ func listWebhooks(c *call) {
 // webhookID returns the id of a subscription in the path; the id zero, which no subscription
 // has, where it is of another form.
 func (c *call) webhookID() pix.SubscriptionID {
-	name, _ := c.ctx.UserValue("id").(string)
-	text, _ := url.PathUnescape(name)
-	id, _ := pix.ParseSubscriptionID(text)
+	id, _ := pix.ParseSubscriptionID(PathText(c.ctx, "id"))
 	return id
 }
 
@@ -221,9 +218,7 @@ func retryDelivery(c *call) {
 	if !ok {
 		return
 	}
-	name, _ := c.ctx.UserValue("event_id").(string)
-	text, _ := url.PathUnescape(name)
-	id, known := pix.ParseEventID(text)
+	id, known := pix.ParseEventID(PathText(c.ctx, "event_id"))
 	if !known {
 		c.unknownDelivery()
 		return

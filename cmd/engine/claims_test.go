@@ -168,7 +168,10 @@ func (f readFile) ReadAt(p []byte, at int64) (int, error) {
 // a start, when the filters over claims are not complete yet: the tables' own filters are in
 // memory.
 func TestMissReadsNoDisk(t *testing.T) {
-	const kept, asked = 200_000, 20_000
+	kept, asked := 200_000, 20_000
+	if testing.Short() {
+		kept, asked = 40_000, 4_000
+	}
 	reads := new(atomic.Int64)
 	disk := reading{vfs.NewMem(), reads}
 	options := wal.Options{Dir: "journal", FS: disk, MemTableBytes: 4 << 20, CacheBytes: 8 << 20}
@@ -206,7 +209,7 @@ func TestMissReadsNoDisk(t *testing.T) {
 	look(kept, 1000, false)
 	missed := look(kept+1000, asked, false)
 	t.Logf("%d reads for %d new keys", missed, asked)
-	if missed > asked/50 {
+	if missed > int64(asked/50) {
 		t.Errorf("%d reads for %d new keys", missed, asked)
 	}
 	if hit := look(0, asked, true); hit == 0 {

@@ -9,6 +9,7 @@ import (
 	"pixd/actors/layout"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
+	"pixd/httpapi"
 	"pixd/httpapi/control"
 )
 
@@ -210,9 +211,7 @@ func (s *service) retryDelivery(ctx *fasthttp.RequestCtx, d *ledger.DeliveryItem
 // retryWebhook is POST /admin/webhooks/:id/retry: it puts all dead and all held deliveries of a
 // subscription back in line.
 func (s *service) retryWebhook(ctx *fasthttp.RequestCtx) (int, any, error) {
-	name, _ := ctx.UserValue("id").(string)
-	text, _ := url.PathUnescape(name)
-	k, err := s.webhookAsked(text)
+	k, err := s.webhookAsked(httpapi.PathText(ctx, "id"))
 	if err != nil {
 		return 0, nil, err
 	}
