@@ -11,19 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
-
-	"pixd/cmd/engine"
 )
-
-// LimitOptions say what MeasureLimit does.
-type LimitOptions struct {
-	Duration    time.Duration // of each load
-	Connections int
-	Accounts    int
-	TempDir     string // where servers get their folders; empty: the system's
-	Build       engine.Build
-	Show        func(Progress)
-}
 
 // Limit is what `pixbench limit` has measured: how far the parts of an engine, each alone and then
 // together, can go with the same requests.
@@ -63,9 +51,9 @@ var limitServers = []limitServer{
 // limitSyncs are what is added to each sync, in turn.
 var limitSyncs = []time.Duration{0, time.Millisecond, 5 * time.Millisecond}
 
-// MeasureLimit loads the servers one after the other. Where an engine's books do not agree at the
-// end, that is an error.
-func MeasureLimit(ctx context.Context, o LimitOptions) (*Limit, error) {
+// MeasureLimit loads the servers one after the other, with the Duration, Connections, Accounts and
+// TempDir of the options. Where an engine's books do not agree at the end, that is an error.
+func MeasureLimit(ctx context.Context, o Options) (*Limit, error) {
 	if o.Connections < 1 {
 		return nil, fmt.Errorf("--connections %d: 1 to %d", o.Connections, MostConnections)
 	}
@@ -92,15 +80,13 @@ func MeasureLimit(ctx context.Context, o LimitOptions) (*Limit, error) {
 const limitWarmUp = time.Second
 
 // measure loads one server.
-func (o *LimitOptions) measure(ctx context.Context, server *limitServer, delay time.Duration) (row *LimitRow, err error) {
+func (o Options) measure(ctx context.Context, server *limitServer, delay time.Duration) (row *LimitRow, err error) {
 	scenario, err := FindScenario("cash-out")
 	if err != nil {
 		return nil, err
 	}
-	s := &session{tag: newTag(), Options: &Options{
-		Scenarios: []Scenario{scenario}, Duration: o.Duration, WarmUp: limitWarmUp, Accounts: o.Accounts, Connections: o.Connections,
-		SyncDelay: delay, TempDir: o.TempDir, Build: o.Build, Show: o.Show, role: server.role, simApart: server.simApart,
-	}}
+	o.Scenarios, o.WarmUp, o.SyncDelay, o.role, o.simApart = []Scenario{scenario}, limitWarmUp, delay, server.role, server.simApart
+	s := &session{tag: newTag(), Options: &o}
 	if err := s.Check(); err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 // syncs.
 func TestLimitServers(t *testing.T) {
 	t.Parallel()
-	o := LimitOptions{Duration: time.Second, Connections: 4, Accounts: 3, TempDir: t.TempDir(), Build: engine.Build{Version: "v1"}}
+	o := Options{Duration: time.Second, Connections: 4, Accounts: 3, TempDir: t.TempDir(), Build: engine.Build{Version: "v1"}}
 	l := &Limit{StartedAt: time.Unix(0, 0).UTC(), Machine: Machine{CPU: "A\x1b", Cores: 2}}
 	servers := limitServers
 	if testing.Short() {

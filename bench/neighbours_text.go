@@ -55,22 +55,14 @@ func (r *Report) writeNeighbours(b *strings.Builder) {
 	}
 }
 
-// neighbourRows are the rows of the page's table.
-func (r *Report) neighbourRows() (rows []pageRow) {
-	for i := range r.Neighbours {
-		n := &r.Neighbours[i]
-		if n.LeftOut != "" {
-			continue
-		}
-		row := pageRow{Name: legible(n.Way)}
-		for j, value := range n.cells()[1:] {
-			column := neighbourColumns[j+1]
-			bad := column == "ratio" && n.Ratio > mostBeside || column == "webhook ratio" && n.Told > mostBeside
-			row.Cells = append(row.Cells, pageCell{Column: column, Value: value, Bad: bad})
-		}
-		rows = append(rows, row)
+// besideCells are the cells of the page's table behind the way's name.
+func (n *Neighbour) besideCells() (all []pageCell) {
+	for i, value := range n.cells()[1:] {
+		column := neighbourColumns[i+1]
+		bad := column == "ratio" && n.Ratio > mostBeside || column == "webhook ratio" && n.Told > mostBeside
+		all = append(all, pageCell{Column: column, Value: value, Bad: bad})
 	}
-	return rows
+	return all
 }
 
 // neighbourLines says of each way what it is or why it was left out, and which were beyond the

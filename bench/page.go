@@ -14,25 +14,23 @@ import (
 //go:embed page.html
 var pageText string
 
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
+// pageTemplate makes a page of a report. It escapes all texts, which may have signs that mean
+// something in HTML.
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"legible": legible, "verdict": (*Audit).verdict, "facts": (*Report).facts,
+	"cells": (*Run).cells, "load": (*Run).load, "sentences": (*Run).sentences, "errors": (*Run).errorRows, "plots": (*Run).plots,
+	"beside": (*Neighbour).besideCells, "neighbourLines": (*Report).neighbourLines,
+	"title": func(r *Report) string {
+		return "pixd under load, " + r.StartedAt.UTC().Format("2 January 2006, 15:04 UTC")
+	},
+	"more":             func(r *Run) int { return max(0, len(r.Errors)-mostKinds) },
+	"id":               func(i int) string { return "run-" + strconv.Itoa(i+1) },
+	"columns":          func() []string { return runColumns },
+	"neighbourColumns": func() []string { return neighbourColumns },
+}).Parse(pageText))
 
 // mostKinds is how many kinds of errors a page lists.
 const mostKinds = 40
-
-// A pageView is what the page's template reads. Its texts may have signs that mean something in
-// HTML: the template escapes them.
-type pageView struct {
-	Title       string
-	Facts       []pageFact
-	Interrupted bool
-	Verdict     pageVerdict
-	Columns     []string
-	Rows        []pageRow
-
-	NeighbourColumns, NeighbourLines []string
-	Neighbours                       []pageRow
-	Runs                             []pageRun
-}
 
 // A pageFact is a name and a value.
 type pageFact struct{ Name, Value string }
@@ -45,25 +43,10 @@ type pageVerdict struct {
 	More                  int // differences that are not listed
 }
 
-// A pageRow is a run's row in the table of all runs; its cells are in the order of the columns.
-type pageRow struct {
-	ID, Name, Load string
-	Cells          []pageCell
-}
-
 // A pageCell has the name of its column, because a narrow page shows it as a line of its own.
 type pageCell struct {
 	Column, Value string
 	Bad           bool
-}
-
-// A pageRun is a run's part of the page.
-type pageRun struct {
-	ID, Name, Load string
-	Sentences      []string
-	Errors         []pageError
-	MoreErrors     int // kinds that are not listed
-	Plots          []pagePlot
 }
 
 // A pageError is how often requests failed in one way. Width is the share of the most frequent
@@ -76,27 +59,8 @@ type pageError struct {
 // WritePage writes the report as one HTML page that loads nothing: all plots are in it, and it
 // has no script. It fails where w does, and where a plot cannot be drawn.
 func (r *Report) WritePage(w io.Writer) error {
-	v := pageView{
-		Title:       "pixd under load, " + r.StartedAt.UTC().Format("2 January 2006, 15:04 UTC"),
-		Facts:       r.facts(),
-		Interrupted: r.Interrupted,
-		Verdict:     r.Audit.verdict(),
-		Columns:     runColumns,
-	}
-	if len(r.Neighbours) > 0 {
-		v.NeighbourColumns, v.Neighbours, v.NeighbourLines = neighbourColumns, r.neighbourRows(), r.neighbourLines()
-	}
-	for i := range r.Runs {
-		run := &r.Runs[i]
-		part, err := run.view("run-" + strconv.Itoa(i+1))
-		if err != nil {
-			return err
-		}
-		v.Rows = append(v.Rows, pageRow{part.ID, part.Name, part.Load, run.cells()})
-		v.Runs = append(v.Runs, part)
-	}
 	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, v); err != nil {
+	if err := pageTemplate.Execute(&b, r); err != nil {
 		return err
 	}
 	_, err := b.WriteTo(w)

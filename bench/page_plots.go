@@ -62,11 +62,10 @@ func (r *Run) distributionPlot() pagePlot {
 		l.ys = append(l.ys, log10Micros(float64(q.Latency)))
 	}
 	low, high := bounds([]plotLine{l})
-	last := l.xs[len(l.xs)-1]
 	p.plot = plot{
 		about: "latency of the requests that were carried out, against the share of them that took no longer",
-		x:     func(s plotSize) plotAxis { return quantileAxis(last, s.xLabels) },
-		y:     func(plotSize) plotAxis { return latencyAxis(low, high) },
+		x:     quantileAxis(l.xs[len(l.xs)-1]),
+		y:     latencyAxis(low, high),
 		lines: []plotLine{l},
 	}
 	return p
@@ -88,13 +87,8 @@ func (r *Run) overTime(class, name string, of func(Second) float64) plotLine {
 // timePlot is a plot of lines over time, of figures which begin at 0.
 func (r *Run) timePlot(about, unit string, lines ...plotLine) plot {
 	_, high := bounds(lines)
-	return plot{
-		about: about, lines: lines, x: r.timeAxis,
-		y: func(s plotSize) plotAxis { return linearAxis(unit, high, s.ySteps) },
-	}
+	return plot{about: about, lines: lines, x: timeAxis(r.lastSecond().At), y: linearAxis(unit, high)}
 }
-
-func (r *Run) timeAxis(s plotSize) plotAxis { return timeAxis(r.lastSecond().At, s.xSteps) }
 
 // lastSecond is the run's last second, or what was left of it; zero where the run has none.
 func (r *Run) lastSecond() (last Second) {
@@ -151,8 +145,7 @@ func (r *Run) latencyPlot() pagePlot {
 	}
 	low, high := bounds(lines)
 	p.plot = plot{
-		about: "p50, p99 and largest latency for each second of the run", lines: lines, x: r.timeAxis,
-		y: func(plotSize) plotAxis { return latencyAxis(low, high) },
+		about: "p50, p99 and largest latency for each second of the run", lines: lines, x: timeAxis(r.lastSecond().At), y: latencyAxis(low, high),
 	}
 	return p
 }

@@ -67,21 +67,15 @@ func showErrors(failed, sent int) string {
 	return showCount(failed) + " (" + showShare(float64(failed)/float64(sent)) + ")"
 }
 
-func (r *Run) view(id string) (pageRun, error) {
-	v := pageRun{ID: id, Name: legible(r.Scenario), Load: r.load(), Sentences: r.sentences()}
-	for i, e := range r.Errors {
-		if i == mostKinds {
-			v.MoreErrors = len(r.Errors) - mostKinds
-			break
-		}
-		v.Errors = append(v.Errors, pageError{
+// errorRows are the most frequent kinds of errors.
+func (r *Run) errorRows() (all []pageError) {
+	for _, e := range r.Errors[:min(len(r.Errors), mostKinds)] {
+		all = append(all, pageError{
 			Kind: legible(e.Kind), Count: showCount(e.Count), Share: showShare(float64(e.Count) / float64(max(r.Sent, 1))),
 			Width: max(1, 100*e.Count/max(r.Errors[0].Count, e.Count, 1)),
 		})
 	}
-	var err error
-	v.Plots, err = r.plots()
-	return v, err
+	return all
 }
 
 // load says how requests were sent.

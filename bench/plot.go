@@ -23,21 +23,15 @@ type plotLine struct {
 // and lines of whole pixels have steps.
 const plotScale = 2
 
-// A plotSize has what depends on how wide a plot is shown. Letters are always 12 pixels high,
-// and so a narrow plot has fewer ticks.
-type plotSize struct {
-	class           string // for the style sheet, which shows one of the sizes
-	width, height   int    // in pixels
-	xSteps, xLabels int    // most steps of time, most labels of shares
-	ySteps          int
-}
+// A plot's size in pixels.
+const plotWidth, plotHeight = 640, 300
 
-// plotSizes are the two sizes in which each plot is drawn. The style sheet shows the narrow one
-// on a phone and in print.
-var plotSizes = []plotSize{
-	{class: "wide", width: 640, height: 300, xSteps: 10, xLabels: 8, ySteps: 5},
-	{class: "narrow", width: 350, height: 260, xSteps: 5, xLabels: 5, ySteps: 4},
-}
+// The largest numbers of steps of a figure's axis and of a time axis, and of labels of shares.
+const (
+	mostSteps     = 5
+	mostTimeSteps = 10
+	mostShares    = 8
+)
 
 // densePoints is the number of points above which a line is drawn thin and without dashes, which
 // would be a blur.
@@ -46,7 +40,7 @@ const densePoints = 150
 // A plot is a picture of lines in front of two axes.
 type plot struct {
 	about string // what is drawn, for those who do not see it
-	x, y  func(plotSize) plotAxis
+	x, y  plotAxis
 	lines []plotLine
 }
 
@@ -58,24 +52,11 @@ var (
 	plotGrid = chartdraw.Style{StrokeColor: drawing.Color{R: 128, G: 128, B: 128, A: 77}, StrokeWidth: plotScale}
 )
 
-// svg draws the plot in all sizes.
+// svg draws the plot as an SVG element of a page.
 func (p plot) svg() (template.HTML, error) {
-	var b strings.Builder
-	for _, size := range plotSizes {
-		one, err := p.draw(size)
-		if err != nil {
-			return "", fmt.Errorf("plot of %s: %w", p.about, err)
-		}
-		b.WriteString(one)
-	}
-	return template.HTML(b.String()), nil // all texts in it were escaped by draw and by the library
-}
-
-// draw draws the plot in one size, as an SVG element of a page.
-func (p plot) draw(size plotSize) (string, error) {
-	x, y := p.x(size), p.y(size)
+	x, y := p.x, p.y
 	c := chartdraw.Chart{
-		Width: size.width * plotScale, Height: size.height * plotScale,
+		Width: plotWidth * plotScale, Height: plotHeight * plotScale,
 		DPI: 72 * plotScale, // a point is a pixel
 		Background: chartdraw.Style{ClassName: "behind", Padding: chartdraw.Box{
 			Top: 30 * plotScale, Left: 8 * plotScale, Right: 24 * plotScale, Bottom: 9 * plotScale, IsSet: true,
@@ -92,11 +73,11 @@ func (p plot) draw(size plotSize) (string, error) {
 	}
 	var b bytes.Buffer
 	if err := c.Render(chartdraw.SVG, &b); err != nil {
-		return "", err
+		return "", fmt.Errorf("plot of %s: %w", p.about, err)
 	}
 	_, inner, _ := strings.Cut(b.String(), ">") // the element itself is written anew, with a description
-	return fmt.Sprintf(`<svg class="%s" viewBox="0 0 %d %d" role="img" aria-label="%s">%s`,
-		size.class, size.width*plotScale, size.height*plotScale, html.EscapeString(p.about), inner), nil
+	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 %d %d" role="img" aria-label="%s">%s`,
+		plotWidth*plotScale, plotHeight*plotScale, html.EscapeString(p.about), inner)), nil // the library has escaped all texts in it
 }
 
 // series are the parts of all lines. Where there are none it is a line without a colour at the

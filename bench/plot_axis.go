@@ -18,10 +18,10 @@ type plotAxis struct {
 
 // linearAxis begins at 0 and ends at the first of its round steps that is not below top. What is
 // below 0.00001 has no label of its own and is drawn on an axis to 1.
-func linearAxis(name string, top float64, steps int) plotAxis {
+func linearAxis(name string, top float64) plotAxis {
 	step := 1.0
 	if top >= 1e-5 {
-		step = roundStep(top / float64(steps))
+		step = roundStep(top / mostSteps)
 	}
 	a := plotAxis{name: name}
 	for i := 0; ; i++ {
@@ -52,10 +52,10 @@ func roundStep(least float64) float64 {
 // hours that people count in.
 var timeSteps = []float64{0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400}
 
-// timeAxis ends at the end of a load, in seconds, with at most the given number of steps. From
-// three minutes on its ticks are labelled in minutes.
-func timeAxis(end float64, steps int) plotAxis {
-	least := 0.98 * end / float64(steps) // a load may be a little longer than it was meant to be
+// timeAxis ends at the end of a load, in seconds, with at most mostTimeSteps. From three
+// minutes on its ticks are labelled in minutes.
+func timeAxis(end float64) plotAxis {
+	least := 0.98 * end / mostTimeSteps // a load may be a little longer than it was meant to be
 	step := roundStep(least)
 	for _, s := range timeSteps {
 		if s >= least {
@@ -122,15 +122,14 @@ func showTick(us float64) string {
 
 // quantileAxis has the share q of the requests at log10(1/(1-q)), as HdrHistogram's plots have
 // it: 0 at 0, 90 % at 1, 99 % at 2, and so on. It ends at top, or at 2 where that is more. Every
-// tick is labelled where there are at most the given number of them, and otherwise every second
-// one.
-func quantileAxis(top float64, labels int) plotAxis {
+// tick is labelled where there are at most mostShares of them, and otherwise every second one.
+func quantileAxis(top float64) plotAxis {
 	a := plotAxis{name: "share of the requests that took no longer"}
 	top = max(top, 2)
 	whole := int(top + 1e-9)
 	for i := 0; i <= whole; i++ {
 		t := chartdraw.Tick{Value: float64(i)}
-		if whole < labels || i%2 == 0 {
+		if whole < mostShares || i%2 == 0 {
 			t.Label = showNines(i)
 		}
 		a.ticks = append(a.ticks, t)

@@ -20,19 +20,19 @@ func TestAxes(t *testing.T) {
 		axis plotAxis
 		want string
 	}{
-		{"nothing", linearAxis("", 0, 5), "0=0 1=1"},
-		{"tiny", linearAxis("", 0.003, 4), "0=0 0.001=0.001 0.002=0.002 0.003=0.003"},
-		{"less than a label", linearAxis("", 1e-320, 4), "0=0 1=1"},
-		{"large", linearAxis("", 38123, 5), "0=0 1e+04=10,000 2e+04=20,000 3e+04=30,000 4e+04=40,000"},
+		{"nothing", linearAxis("", 0), "0=0 1=1"},
+		{"tiny", linearAxis("", 0.003), "0=0 0.001=0.001 0.002=0.002 0.003=0.003"},
+		{"less than a label", linearAxis("", 1e-320), "0=0 1=1"},
+		{"large", linearAxis("", 38123), "0=0 1e+04=10,000 2e+04=20,000 3e+04=30,000 4e+04=40,000"},
 		{"one decade", latencyAxis(2.1, 2.9), "2=100 µs 2.301=200 µs 2.699=500 µs 3=1 ms"},
 		{"one latency", latencyAxis(3, 3), "3=1 ms 3.301=2 ms 3.699=5 ms 4=10 ms"},
 		{"all latencies", latencyAxis(0, 8), "0=1 µs 1=10 µs 2=100 µs 3=1 ms 4=10 ms 5=100 ms 6=1 s 7=10 s 8=100 s"},
-		{"a second", timeAxis(1, 5), "0=0 0.2=0.2 0.4=0.4 0.6=0.6 0.8=0.8 1=1"},
-		{"half a minute", timeAxis(30.013, 5), "0=0 10=10 20=20 30=30 30.01="},
-		{"an hour", timeAxis(3600, 5), "0=0 900=15 1800=30 2700=45 3600=60"},
-		{"no time", timeAxis(0, 5), "0=0 0.1="},
-		{"few requests", quantileAxis(0.3, 8), "0=0 1=90 % 2=99 %"},
-		{"many requests", quantileAxis(6.5, 6), "0=0 1= 2=99 % 3= 4=99.99 % 5= 6=99.9999 % 6.5="},
+		{"a second", timeAxis(1), "0=0 0.1=0.1 0.2=0.2 0.3=0.3 0.4=0.4 0.5=0.5 0.6=0.6 0.7=0.7 0.8=0.8 0.9=0.9 1=1"},
+		{"half a minute", timeAxis(30.013), "0=0 5=5 10=10 15=15 20=20 25=25 30=30 30.01="},
+		{"an hour", timeAxis(3600), "0=0 600=10 1200=20 1800=30 2400=40 3000=50 3600=60"},
+		{"no time", timeAxis(0), "0=0 0.1="},
+		{"few requests", quantileAxis(0.3), "0=0 1=90 % 2=99 %"},
+		{"many requests", quantileAxis(8.5), "0=0 1= 2=99 % 3= 4=99.99 % 5= 6=99.9999 % 7= 8=99.999999 % 8.5="},
 	} {
 		if got := labels(c.axis); got != c.want {
 			t.Errorf("%s: %s; want %s", c.name, got, c.want)

@@ -21,13 +21,13 @@ type drawn struct {
 
 var coordinates = regexp.MustCompile(`[ML] (-?\d+) (-?\d+)`)
 
-// read finds a plot of the first run, in a size, among a page's elements.
-func read(t *testing.T, all []element, name, size string) *drawn {
+// read finds a plot of the first run among a page's elements.
+func read(t *testing.T, all []element, name string) *drawn {
 	t.Helper()
 	d := &drawn{lines: map[string][][2]float64{}, parts: map[string]int{}}
 	axes := map[string][][2]float64{}
 	for _, e := range all {
-		if !strings.Contains(e.path, "run-1 ") || !strings.Contains(e.path, "figure.plot-"+name+" ") || !strings.HasSuffix(e.path, "svg."+size) {
+		if !strings.Contains(e.path, "run-1 ") || !strings.Contains(e.path, "figure.plot-"+name+" ") || !strings.HasSuffix(e.path, "svg.") {
 			continue
 		}
 		class := strings.Fields(e.attrs["class"] + " none none")
@@ -102,49 +102,47 @@ func knownReport() *Report {
 	return sampleReport(r)
 }
 
-// TestPlotPoints checks the place of every point of every plot of a known run, in both sizes.
+// TestPlotPoints checks the place of every point of every plot of a known run.
 func TestPlotPoints(t *testing.T) {
 	_, all := page(t, knownReport())
-	for _, size := range []string{"wide", "narrow"} {
-		time := [2]float64{0, 4.5}
-		latency := func(us ...float64) (points [][2]float64) {
-			for i, at := range []float64{0.5, 1.5, 3.5, 4.25} {
-				points = append(points, [2]float64{at, math.Log10(us[i])})
-			}
-			return points
+	time := [2]float64{0, 4.5}
+	latency := func(us ...float64) (points [][2]float64) {
+		for i, at := range []float64{0.5, 1.5, 3.5, 4.25} {
+			points = append(points, [2]float64{at, math.Log10(us[i])})
 		}
-		over := func(vs ...float64) (points [][2]float64) {
-			for i, at := range []float64{0.5, 1.5, 2.5, 3.5, 4.25} {
-				points = append(points, [2]float64{at, vs[i]})
-			}
-			return points
-		}
-		d := read(t, all, "latency", size)
-		d.expect(t, "p50", time, [2]float64{2, 5}, latency(200, 250, 220, 210))
-		d.expect(t, "p99", time, [2]float64{2, 5}, latency(900, 1000, 5000, 800))
-		d.expect(t, "max", time, [2]float64{2, 5}, latency(20000, 30000, 90000, 10000))
-		if d.parts["p50"] != 2 {
-			t.Errorf("p50 is not interrupted: %d parts", d.parts["p50"])
-		}
-
-		d = read(t, all, "throughput", size)
-		d.expect(t, "done", time, [2]float64{0, 2000}, over(1000, 1200, 0, 1500, 1600))
-		d.expect(t, "errors-line", time, [2]float64{0, 2000}, over(100, 200, 0, 150, 100))
-		d.expect(t, "due", time, [2]float64{0, 2000}, [][2]float64{{0, 1500}, {4.5, 1500}})
-
-		d = read(t, all, "processors", size)
-		d.expect(t, "engine", time, [2]float64{0, 0.8}, over(0.5, 0.6, 0.1, 0.8, 0.4))
-		d.expect(t, "generator", time, [2]float64{0, 0.8}, over(0.1, 0.2, 0.05, 0.3, 0.2))
-
-		d = read(t, all, "memory", size)
-		d.expect(t, "engine", time, [2]float64{0, 300}, over(100, 150, 160, 200, 300))
-
-		d = read(t, all, "distribution", size)
-		last := math.Log10(4500)
-		d.expect(t, "p50", [2]float64{0, last}, [2]float64{2, 5}, [][2]float64{
-			{0, 2}, {math.Log10(2), math.Log10(200)}, {1, math.Log10(400)}, {2, math.Log10(800)}, {3, math.Log10(2000)}, {last, math.Log10(90000)},
-		})
+		return points
 	}
+	over := func(vs ...float64) (points [][2]float64) {
+		for i, at := range []float64{0.5, 1.5, 2.5, 3.5, 4.25} {
+			points = append(points, [2]float64{at, vs[i]})
+		}
+		return points
+	}
+	d := read(t, all, "latency")
+	d.expect(t, "p50", time, [2]float64{2, 5}, latency(200, 250, 220, 210))
+	d.expect(t, "p99", time, [2]float64{2, 5}, latency(900, 1000, 5000, 800))
+	d.expect(t, "max", time, [2]float64{2, 5}, latency(20000, 30000, 90000, 10000))
+	if d.parts["p50"] != 2 {
+		t.Errorf("p50 is not interrupted: %d parts", d.parts["p50"])
+	}
+
+	d = read(t, all, "throughput")
+	d.expect(t, "done", time, [2]float64{0, 2000}, over(1000, 1200, 0, 1500, 1600))
+	d.expect(t, "errors-line", time, [2]float64{0, 2000}, over(100, 200, 0, 150, 100))
+	d.expect(t, "due", time, [2]float64{0, 2000}, [][2]float64{{0, 1500}, {4.5, 1500}})
+
+	d = read(t, all, "processors")
+	d.expect(t, "engine", time, [2]float64{0, 0.8}, over(0.5, 0.6, 0.1, 0.8, 0.4))
+	d.expect(t, "generator", time, [2]float64{0, 0.8}, over(0.1, 0.2, 0.05, 0.3, 0.2))
+
+	d = read(t, all, "memory")
+	d.expect(t, "engine", time, [2]float64{0, 300}, over(100, 150, 160, 200, 300))
+
+	d = read(t, all, "distribution")
+	last := math.Log10(4500)
+	d.expect(t, "p50", [2]float64{0, last}, [2]float64{2, 5}, [][2]float64{
+		{0, 2}, {math.Log10(2), math.Log10(200)}, {1, math.Log10(400)}, {2, math.Log10(800)}, {3, math.Log10(2000)}, {last, math.Log10(90000)},
+	})
 }
 
 // TestPlotLabels checks the axes' names, units and ticks.
@@ -157,19 +155,18 @@ func TestPlotLabels(t *testing.T) {
 		"processors":   "0|0.5|1|1.5|2|2.5|3|3.5|4|4.5|seconds since the beginning|0|0.2|0.4|0.6|0.8|processors",
 		"memory":       "0|0.5|1|1.5|2|2.5|3|3.5|4|4.5|seconds since the beginning|0|100|200|300|MB",
 	} {
-		if got := strings.Join(read(t, all, name, "wide").labels, "|"); got != want {
+		if got := strings.Join(read(t, all, name).labels, "|"); got != want {
 			t.Errorf("%s:\n%s\n%s", name, got, want)
 		}
 	}
 	_, all = page(t, samples()["minutes"])
-	got := strings.Join(read(t, all, "memory", "narrow").labels, "|")
-	if want := "0|2|4|6|8|10|minutes since the beginning|0|200|400|600|MB"; got != want {
+	got := strings.Join(read(t, all, "memory").labels, "|")
+	if want := "0|1|2|3|4|5|6|7|8|9|10|minutes since the beginning|0|100|200|300|400|500|MB"; got != want {
 		t.Errorf("%s\n%s", got, want)
 	}
 }
 
-// TestPlotsPresent checks that each run of each sample has its five plots in both sizes, or says
-// why not.
+// TestPlotsPresent checks that each run of each sample has its five plots, or says why not.
 func TestPlotsPresent(t *testing.T) {
 	for name, r := range samples() {
 		_, all := page(t, r)
@@ -185,7 +182,7 @@ func TestPlotsPresent(t *testing.T) {
 					}
 				}
 				bare := name == "bare" || name == "silent" && slices.Contains([]string{"distribution", "latency", "memory"}, plot)
-				if pictures != 2 && !bare || bare && (missing != 1 || pictures != 0) {
+				if pictures != 1 && !bare || bare && (missing != 1 || pictures != 0) {
 					t.Errorf("%s, run %d, %s: %d pictures, %d reasons", name, i+1, plot, pictures, missing)
 				}
 			}
@@ -200,7 +197,7 @@ func TestPlotWithoutPoints(t *testing.T) {
 		r.Runs[0].Series[i].Memory = 0
 	}
 	_, all := page(t, r)
-	if d := read(t, all, "memory", "wide"); len(d.lines) != 0 || d.right <= d.left || d.bottom <= d.top {
+	if d := read(t, all, "memory"); len(d.lines) != 0 || d.right <= d.left || d.bottom <= d.top {
 		t.Errorf("%+v", d)
 	}
 }
@@ -211,15 +208,15 @@ func TestPlotDots(t *testing.T) {
 	_, all := page(t, sampleOverload())
 	dots := 0
 	for _, e := range all {
-		if e.name == "circle" && e.is("p99") && strings.HasSuffix(e.path, "svg.wide") {
+		if e.name == "circle" && e.is("p99") && strings.HasSuffix(e.path, "svg.") {
 			dots++
 		}
 	}
-	if d := read(t, all, "latency", "wide"); dots != 1 || d.parts["p99"] != 3 || len(d.lines["p99"]) != 25 {
+	if d := read(t, all, "latency"); dots != 1 || d.parts["p99"] != 3 || len(d.lines["p99"]) != 25 {
 		t.Errorf("%d dots, %d parts, %d points", dots, d.parts["p99"], len(d.lines["p99"]))
 	}
 	_, all = page(t, samples()["minutes"])
-	if n := len(read(t, all, "throughput", "narrow").lines["done"]); n != 600 {
+	if n := len(read(t, all, "throughput").lines["done"]); n != 600 {
 		t.Errorf("%d points", n)
 	}
 }

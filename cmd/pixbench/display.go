@@ -45,5 +45,3 @@ func (d *display) line(p bench.Progress) string {
 }
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
-
-func (d *display) end() { d.End() }

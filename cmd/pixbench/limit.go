@@ -15,7 +15,7 @@ import (
 
 // limitFlags are the flags of `pixbench limit`.
 type limitFlags struct {
-	bench.LimitOptions
+	bench.Options
 	json string
 }
 
@@ -53,8 +53,8 @@ func (f *limitFlags) run(c *cobra.Command) error {
 	defer end()
 	show := newDisplay(c.ErrOrStderr(), terminal.Is(os.Stderr), f.Duration)
 	f.Show = show.show
-	l, err := bench.MeasureLimit(ctx, f.LimitOptions)
-	show.end()
+	l, err := bench.MeasureLimit(ctx, f.Options)
+	show.End()
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			err = fmt.Errorf("interrupted: a part of the comparison says nothing")

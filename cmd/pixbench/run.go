@@ -143,7 +143,7 @@ func (f *runFlags) run(c *cobra.Command) error {
 	show := newDisplay(c.ErrOrStderr(), terminal.Is(os.Stderr), f.Duration)
 	f.Show = show.show
 	r, err := bench.Measure(ctx, cut, f.Options)
-	show.end()
+	show.End()
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			err = errors.New("interrupted before there was anything to report")

@@ -10,111 +10,58 @@ import (
 
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
+	"pixd/httpapi/admin"
 )
 
 func accountCommand() *cobra.Command {
 	f := &adminFlags{}
 	return group("account", "Make, show and change merchants' accounts", "  pixd account list", f,
-		accountCreate(f), accountList(f), accountShow(f), accountSet(f))
+		accountCreate.command(f), accountList.command(f), accountShow.command(f), accountSet.command(f))
 }
 
-func accountCreate(f *adminFlags) *cobra.Command {
-	var s settingFlags
-	c := &cobra.Command{
-		Use:   "create --name N --document D",
-		Short: "Make an account",
-		Long: "Makes an account, with a random PIX key of its own, and shows it. Amounts are base units\n" +
-			"(1.00 BRL = 10000)." + adminHelp,
-		Example: `  pixd account create --name "Loja Aurora" --document 12345678000195 --city RECIFE --cash-out-bps 25`,
-		Args:    exactly(0, ""),
-		RunE: func(c *cobra.Command, _ []string) error {
-			body, err := s.given(c)
-			if err != nil {
-				return err
-			}
-			return accountAnswer.print(c, f, http.MethodPost, "/admin/accounts", body)
-		},
-	}
-	s.add(c, true)
-	requireFlags(c, "name", "document")
-	return c
+var accountCreate = request{
+	use:   "create --name N --document D",
+	short: "Make an account",
+	long: "Makes an account, with a random PIX key of its own, and shows it. Amounts are base units\n" +
+		"(1.00 BRL = 10000).",
+	example: `  pixd account create --name "Loja Aurora" --document 12345678000195 --city RECIFE --cash-out-bps 25`,
+	method:  http.MethodPost, path: "/admin/accounts", fields: settings(true), print: printAccount,
 }
 
-func accountShow(f *adminFlags) *cobra.Command {
-	return ofOne(&cobra.Command{
-		Use:   "show ID",
-		Short: "Show an account's settings and balance",
-		Long: "Shows one account: its settings, its balance, what of it is available, what waits for an outcome,\n" +
-			"and what special-return cases hold. Amounts are base units (1.00 BRL = 10000)." + adminHelp,
-		Example: "  pixd account show acc_7oi7njakvirg4",
-	}, "the account to show, as `pixd account list` has it", func(c *cobra.Command, id string) error {
-		return accountAnswer.print(c, f, http.MethodGet, "/admin/accounts/"+id, nil)
-	})
+var accountShow = request{
+	use:   "show ID",
+	short: "Show an account's settings and balance",
+	long: "Shows one account: its settings, its balance, what of it is available, what waits for an outcome,\n" +
+		"and what special-return cases hold. Amounts are base units (1.00 BRL = 10000).",
+	example: "  pixd account show acc_7oi7njakvirg4",
+	of:      "the account to show, as `pixd account list` has it",
+	method:  http.MethodGet, path: "/admin/accounts/{id}", print: printAccount,
 }
 
-func accountSet(f *adminFlags) *cobra.Command {
-	var s settingFlags
-	c := ofOne(&cobra.Command{
-		Use:   "set ID",
-		Short: "Change an account's settings",
-		Long: "Changes the settings that are given, leaves the others as they are, and shows the account. Lists are\n" +
-			"replaced whole; \"\" empties one. Amounts are base units (1.00 BRL = 10000)." + adminHelp,
-		Example: "  pixd account set acc_7oi7njakvirg4 --cash-out-ceiling 50000000 --active=false",
-	}, "the account to change, as `pixd account list` has it", func(c *cobra.Command, id string) error {
-		body, err := s.given(c)
-		if err != nil {
-			return err
-		}
-		if len(body) == 0 {
-			return fmt.Errorf("nothing to change: give a setting, such as --active=false (pixd account set --help has them all)")
-		}
-		return accountAnswer.print(c, f, http.MethodPatch, "/admin/accounts/"+id, body)
-	})
-	s.add(c, false)
-	return c
+var accountSet = request{
+	use:   "set ID",
+	short: "Change an account's settings",
+	long: "Changes the settings that are given, leaves the others as they are, and shows the account. Lists are\n" +
+		"replaced whole; \"\" empties one. Amounts are base units (1.00 BRL = 10000).",
+	example: "  pixd account set acc_7oi7njakvirg4 --cash-out-ceiling 50000000 --active=false",
+	of:      "the account to change, as `pixd account list` has it",
+	method:  http.MethodPatch, path: "/admin/accounts/{id}", fields: settings(false), print: printAccount,
+	check: notEmpty("nothing to change: give a setting, such as --active=false (pixd account set --help has them all)"),
 }
 
-func accountList(f *adminFlags) *cobra.Command {
-	return listing[account]{
-		words: "pixd account list", path: "/admin/accounts", show: accounts,
-	}.command(f, &cobra.Command{
-		Use:   "list",
-		Short: "List accounts, the oldest first",
-		Long: "Lists accounts, the oldest first. The balance is in base units (1.00 BRL = 10000) and in BRL. Of a\n" +
-			"quarantined account, whose journal is damaged, the list has what is known without it: the name and\n" +
-			"document that it was opened under, and no balance." + listHelp + adminHelp,
-		Example: "  pixd account list",
-	})
+var accountList = listing[admin.Account]{
+	use:   "list",
+	short: "List accounts, the oldest first",
+	long: "Lists accounts, the oldest first. The balance is in base units (1.00 BRL = 10000) and in BRL. Of a\n" +
+		"quarantined account, whose journal is damaged, the list has what is known without it: the name and\n" +
+		"document that it was opened under, and no balance.",
+	example: "  pixd account list",
+	path:    "/admin/accounts", show: accounts,
 }
 
-var accountAnswer = answer[account]{"no account", (*account).facts}
+var printAccount = printing("no account", accountFacts)
 
-// account is an account in an answer of the operator API. A nil field is unknown, because the
-// account is quarantined.
-type account struct {
-	ID       string `json:"account_id"`
-	Name     string
-	Document string
-	City     string
-	Active   bool
-	Fees     struct {
-		CashIn  ledger.Fee `json:"cash_in"`
-		CashOut ledger.Fee `json:"cash_out"`
-	}
-	Ceiling      pix.Amount  `json:"cash_out_ceiling"`
-	Threshold    *pix.Amount `json:"approval_threshold"`
-	BlockCNPJOut bool        `json:"block_cnpj_out"`
-	Authorized   []string    `json:"authorized_cnpjs"`
-	RepeatWindow string      `json:"repeat_window"`
-	Balance      *pix.Amount
-	Available    *pix.Amount
-	Pending      *pix.Amount
-	MEDHeld      *pix.Amount `json:"med_held"`
-	CreatedAt    string      `json:"created_at"`
-	Quarantined  bool
-}
-
-func (a *account) state() string {
+func accountState(a *admin.Account) string {
 	switch {
 	case a.Quarantined:
 		return "quarantined"
@@ -128,41 +75,42 @@ func units(a pix.Amount) string { return fmt.Sprint(int64(a)) }
 
 const longestName = 30 // largest number of characters of a name in a list
 
-func accounts(all []account) string {
+func accounts(all []admin.Account) string {
 	if len(all) == 0 {
 		return "no accounts\n"
 	}
 	columns := []string{"account", "name", "document", "state", ">balance", ">BRL", ">available BRL", ">pending BRL", "created"}
-	return rows(columns, all, func(a *account) table.Row {
+	return rows(columns, all, func(a *admin.Account) table.Row {
 		return table.Row{
-			a.ID, cut(a.Name, longestName), a.Document, a.state(), orElse(a.Balance, "-", units), orElse(a.Balance, "-", reais),
+			a.ID, cut(a.Name, longestName), a.Document, accountState(a), orElse(a.Balance, "-", units), orElse(a.Balance, "-", reais),
 			orElse(a.Available, "-", reais), orElse(a.Pending, "-", reais), moment(a.CreatedAt),
 		}
 	})
 }
 
-func (a *account) facts() string {
-	ceiling := "none"
-	if a.Ceiling != 0 {
-		ceiling = money(a.Ceiling)
+// accountFacts describes an account. What is nil of it is unknown, because it is quarantined.
+func accountFacts(a *admin.Account) string {
+	ceiling, fees := "none", orZero(a.Fees)
+	if most := orZero(a.CashOutCeiling); most != 0 {
+		ceiling = money(most)
 	}
 	return facts([]fact{
 		{"account", a.ID},
 		{"name", a.Name},
 		{"document", a.Document},
-		{"city", a.City},
-		{"state", a.state()},
+		{"city", orZero(a.City)},
+		{"state", accountState(a)},
 		{"balance", orElse(a.Balance, "-", money)},
 		{"available", orElse(a.Available, "-", money)},
 		{"pending", orElse(a.Pending, "-", money)},
 		{"med held", orElse(a.MEDHeld, "-", money)},
-		{"cash-in fee", fee(a.Fees.CashIn)},
-		{"cash-out fee", fee(a.Fees.CashOut)},
+		{"cash-in fee", fee(fees.CashIn)},
+		{"cash-out fee", fee(fees.CashOut)},
 		{"cash-out ceiling", ceiling},
-		{"approval threshold", orElse(a.Threshold, "none", money)},
-		{"block cnpj out", yes(a.BlockCNPJOut)},
-		{"authorized cnpjs", commaList(a.Authorized)},
-		{"repeat window", a.RepeatWindow},
+		{"approval threshold", orElse(a.ApprovalThreshold, "none", money)},
+		{"block cnpj out", yes(orZero(a.BlockCNPJOut))},
+		{"authorized cnpjs", commaList(a.AuthorizedCNPJs)},
+		{"repeat window", orZero(a.RepeatWindow)},
 		{"created", moment(a.CreatedAt)},
 	})
 }

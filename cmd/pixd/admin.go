@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"unicode/utf8"
 
 	"github.com/goccy/go-json"
 	"github.com/spf13/cobra"
@@ -19,6 +17,24 @@ const adminHelp = "\n\nIt asks a running engine, at --admin, with the operators'
 	"PIXD_ADMIN_TOKEN, else from ./pixd-data/admin.token where that is. --json prints the API's answer.\n" +
 	"Exit status 1, with one line that says why, where it cannot be done."
 
+// help says how the server is found that a command calls.
+func (f *adminFlags) help() string {
+	if f.Flag == "sim" {
+		return simHelp
+	}
+	return adminHelp
+}
+
+// notEmpty returns what refuses a body without members, with the given error.
+func notEmpty(otherwise string) func(*cobra.Command, map[string]any) error {
+	return func(_ *cobra.Command, body map[string]any) error {
+		if len(body) == 0 {
+			return errors.New(otherwise)
+		}
+		return nil
+	}
+}
+
 // group returns a command that only has subcommands.
 func group(use, short, example string, f *adminFlags, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
@@ -28,19 +44,6 @@ func group(use, short, example string, f *adminFlags, commands ...*cobra.Command
 	}
 	f.Add(c)
 	c.AddCommand(commands...)
-	return c
-}
-
-// ofOne makes c a command with exactly one argument, an id; what says what the id names.
-func ofOne(c *cobra.Command, what string, run func(c *cobra.Command, id string) error) *cobra.Command {
-	c.Args = exactly(1, what)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		id, err := operator.Segment(args[0])
-		if err != nil {
-			return err
-		}
-		return run(c, id)
-	}
 	return c
 }
 
@@ -54,36 +57,6 @@ func (f *adminFlags) ask(c *cobra.Command, method, path string, body map[string]
 		return o.Do(c.Context(), method, path, nil)
 	}
 	return o.Do(c.Context(), method, path, body)
-}
-
-// answer says how answers of one form are shown.
-type answer[T any] struct {
-	otherwise string          // what the server answers if the answer has another form, for the error
-	show      func(*T) string // makes the text
-}
-
-// print sends a command's request and prints the answer: as JSON with --json, else as text.
-func (a answer[T]) print(c *cobra.Command, f *adminFlags, method, path string, body map[string]any) error {
-	got, err := f.ask(c, method, path, body)
-	if err != nil {
-		return err
-	}
-	if f.JSON {
-		return printJSON(c.OutOrStdout(), got)
-	}
-	var v T
-	if err := json.Unmarshal(got, &v); err != nil {
-		return fmt.Errorf("%s answers %s: %w", f.URL, a.otherwise, err)
-	}
-	_, err = io.WriteString(c.OutOrStdout(), a.show(&v))
-	return err
-}
-
-// addIfGiven adds a flag's value to the body of a request, if the flag was given.
-func addIfGiven(c *cobra.Command, flag string, body map[string]any, field string, value any) {
-	if c.Flags().Changed(flag) {
-		body[field] = value
-	}
 }
 
 // requireFlags makes cobra refuse a command line without these flags.
@@ -108,31 +81,6 @@ func (a *accountFlag) path(what string) (string, error) {
 		return "", fmt.Errorf("--account: %w", err)
 	}
 	return "/admin/accounts/" + id + "/" + what, nil
-}
-
-// operatorFlag is the flag with the name of the operator who decides.
-type operatorFlag struct{ name string }
-
-// add declares the flag; kept says where the name is kept.
-func (o *operatorFlag) add(c *cobra.Command, kept string) {
-	c.Flags().StringVar(&o.name, "operator", "", "the `NAME` of who decides, 1 to 100 characters; it is "+kept)
-	requireFlags(c, "operator")
-}
-
-// body is the body of a request that names the operator.
-func (o *operatorFlag) body() (map[string]any, error) {
-	if err := checkText("operator", o.name); err != nil {
-		return nil, err
-	}
-	return map[string]any{"operator": o.name}, nil
-}
-
-// checkText refuses a flag's value that is not in UTF-8: JSON would replace the invalid bytes.
-func checkText(flag, value string) error {
-	if !utf8.ValidString(value) {
-		return fmt.Errorf("--%s is not in UTF-8", flag)
-	}
-	return nil
 }
 
 // exactly accepts exactly n arguments. A switch's value needs its "=", as in --active=false;

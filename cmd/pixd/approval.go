@@ -23,27 +23,16 @@ func declineCommand() *cobra.Command {
 
 // decision returns the command by which an operator approves or declines a payout.
 func decision(word, short, long string) *cobra.Command {
-	f := &adminFlags{}
-	var who operatorFlag
-	c := ofOne(&cobra.Command{
-		Use:   word + " TRANSACTION_ID --operator NAME",
-		Short: short,
-		Long: long + "\nIt shows the payout. The same word again changes nothing; the other one is refused. Which payouts\n" +
-			"wait, GET /admin/payouts?status=pending_approval of the operator API lists." + adminHelp,
-		Example: "  pixd " + word + " PIXOUTAGQ7RZY2LJF6Z4WSG3PR --operator ana",
-	}, "the payout, by its transaction_id", func(c *cobra.Command, id string) error {
-		body, err := who.body()
-		if err != nil {
-			return err
-		}
-		return payoutAnswer.print(c, f, http.MethodPost, "/admin/payouts/"+id+"/"+word, body)
-	})
-	f.Add(c)
-	who.add(c, "kept with the payout")
-	return c
+	return request{
+		use:   word + " TRANSACTION_ID --operator NAME",
+		short: short,
+		long: long + "\nIt shows the payout. The same word again changes nothing; the other one is refused. Which payouts\n" +
+			"wait, GET /admin/payouts?status=pending_approval of the operator API lists.",
+		example: "  pixd " + word + " PIXOUTAGQ7RZY2LJF6Z4WSG3PR --operator ana",
+		of:      "the payout, by its transaction_id", method: http.MethodPost, path: "/admin/payouts/{id}/" + word,
+		fields: []field{operatorField("kept with the payout")}, print: printing("no payout", (*payout).facts),
+	}.alone(&adminFlags{})
 }
-
-var payoutAnswer = answer[payout]{"no payout", (*payout).facts}
 
 // payout is a payout in the API's answer.
 type payout struct {

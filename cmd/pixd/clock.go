@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"pixd/httpapi/admin"
 )
 
 func clockCommand() *cobra.Command {
@@ -18,61 +20,34 @@ func clockCommand() *cobra.Command {
 			"is voided, nothing expires and no repeat window ends.",
 		Example: "  pixd clock show\n  pixd clock accept --operator ana",
 	}
-	c.AddCommand(clockShowCommand(), clockAcceptCommand())
-	return c
-}
-
-func clockShowCommand() *cobra.Command {
-	f := &adminFlags{}
-	c := &cobra.Command{
-		Use:     "show",
-		Short:   "Show engine time, and whether it is doubted",
-		Long:    "Shows engine time, how far the other clocks are from it, and whether it is doubted." + adminHelp,
-		Example: "  pixd clock show",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return clockAnswer.print(c, f, http.MethodGet, "/admin/clock", nil)
-		},
+	for _, r := range []request{clockShow, clockAccept} {
+		one := r.alone(&adminFlags{})
+		one.Args = cobra.NoArgs
+		c.AddCommand(one)
 	}
-	f.Add(c)
 	return c
 }
 
-func clockAcceptCommand() *cobra.Command {
-	f := &adminFlags{}
-	var who operatorFlag
-	c := &cobra.Command{
-		Use:   "accept --operator NAME",
-		Short: "Say that the engine's clock is right",
-		Long: "Tells a running engine that its clock is right, though the scheme's differs or the journal is ahead of\n" +
-			"it. A difference that changes by more than a minute later is doubted again." + adminHelp,
-		Example: "  pixd clock accept --operator ana",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			body, err := who.body()
-			if err != nil {
-				return err
-			}
-			return clockAnswer.print(c, f, http.MethodPost, "/admin/clock", body)
-		},
-	}
-	f.Add(c)
-	who.add(c, "logged")
-	return c
+var clockShow = request{
+	use:     "show",
+	short:   "Show engine time, and whether it is doubted",
+	long:    "Shows engine time, how far the other clocks are from it, and whether it is doubted.",
+	example: "  pixd clock show",
+	method:  http.MethodGet, path: "/admin/clock", print: printClock,
 }
 
-var clockAnswer = answer[clockState]{"no clock", (*clockState).facts}
-
-// clockState is the state of engine time in an answer of the operator API.
-type clockState struct {
-	Now     string
-	Doubted bool
-	Behind  int64  `json:"behind_journal_ms"`
-	Wall    int64  `json:"wall_difference_ms"`
-	Scheme  *int64 `json:"scheme_difference_ms"`
+var clockAccept = request{
+	use:   "accept --operator NAME",
+	short: "Say that the engine's clock is right",
+	long: "Tells a running engine that its clock is right, though the scheme's differs or the journal is ahead of\n" +
+		"it. A difference that changes by more than a minute later is doubted again.",
+	example: "  pixd clock accept --operator ana",
+	method:  http.MethodPost, path: "/admin/clock", fields: []field{operatorField("logged")}, print: printClock,
 }
 
-func (s *clockState) facts() string {
+var printClock = printing("no clock", clockFacts)
+
+func clockFacts(s *admin.Clock) string {
 	doubted := "no"
 	if s.Doubted {
 		doubted = "yes: nothing is voided and nothing expires"

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
+	_ "embed"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"text/template"
 	"time"
 
 	"pixd/actors/pix"
@@ -59,13 +60,13 @@ func demo(ctx context.Context, out io.Writer, s *engine.Served, dataDir string) 
 		return err
 	}
 	t := &tour{
-		merchant: "http://" + s.MerchantAddr.String(), operator: c.Base, auth: key.ClientID + ":" + key.Secret,
-		secret: key.Secret, token: "$(cat '" + token + "')", account: account.ID,
+		Merchant: "http://" + s.MerchantAddr.String(), Operator: c.Base, Auth: key.ClientID + ":" + key.Secret,
+		Secret: key.Secret, Token: "$(cat '" + token + "')", Account: account.ID, Program: program(), Listen: listenAddress,
 	}
 	if s.Config.AdminToken != "" { // the token came from the environment, so there is no token file
-		t.token = "$PIXD_ADMIN_TOKEN"
+		t.Token = "$PIXD_ADMIN_TOKEN"
 	}
-	t.payment = pix.EndToEnd(payerISPB, pix.Millis(time.Now().UnixMilli()), pix.RandomSuffix(drawn()))
+	t.Payment = pix.EndToEnd(payerISPB, pix.Millis(time.Now().UnixMilli()), pix.RandomSuffix(drawn()))
 	return t.print(out)
 }
 
@@ -94,87 +95,42 @@ func program() string {
 	return "pixd"
 }
 
-// tour holds the values that the demo's curl lines contain. payment is the end-to-end id of
+// tour holds the values that the demo's curl lines contain. Payment is the end-to-end id of
 // the customer's payment; it is chosen beforehand, so that the request of its refund can be
 // signed beforehand too.
 type tour struct {
-	merchant, operator, auth, secret, token, account, payment string
-
-	b   bytes.Buffer
-	err error // of the first request that could not be signed
+	Merchant, Operator, Auth, Secret, Token, Account, Payment string
+	Program, Listen                                           string
 }
 
+//go:embed tour.txt
+var tourText string
+
 func (t *tour) print(out io.Writer) error {
-	fmt.Fprintf(&t.b, "\nA demo account (%s) holds 1,000.00 BRL. Paste these lines into another terminal, one by one.\n", t.account)
-	fmt.Fprintln(&t.b, "Amounts in requests are centavos, in answers base units (1.00 BRL = 10000).")
-	t.listen()
-	t.charge()
-	t.pay()
-	t.look()
-	if t.err != nil {
-		return t.err
+	text, err := template.New("tour").Funcs(template.FuncMap{"post": t.post, "get": t.get, "member": member}).Parse(tourText)
+	if err != nil {
+		panic(err) // the text is our own
 	}
-	_, err := out.Write(t.b.Bytes())
+	var b bytes.Buffer
+	if err := text.Execute(&b, t); err != nil {
+		return err
+	}
+	_, err = out.Write(b.Bytes())
 	return err
 }
 
-func (t *tour) say(s string) { fmt.Fprintf(&t.b, "\n# %s\n", s) }
-
 // post returns the command line of a signed request.
-func (t *tour) post(path, body string) string {
-	h, err := httpapi.Sign([]byte(t.secret), []byte(body), false)
-	t.err = errors.Join(t.err, err)
+func (t *tour) post(path, body string) (string, error) {
+	h, err := httpapi.Sign([]byte(t.Secret), []byte(body), false)
 	return fmt.Sprintf("curl -s %s/api/external%s -H 'Authorization: ApiKey %s' -H 'Content-Type: application/json' -H 'hmac: %s' -d '%s'",
-		t.merchant, path, t.auth, h, body)
+		t.Merchant, path, t.Auth, h, body), err
 }
 
-func (t *tour) get(path string) {
-	fmt.Fprintf(&t.b, "curl -s %s/api/external%s -H 'Authorization: ApiKey %s'; echo\n", t.merchant, path, t.auth)
+func (t *tour) get(path string) string {
+	return fmt.Sprintf("curl -s %s/api/external%s -H 'Authorization: ApiKey %s'; echo", t.Merchant, path, t.Auth)
 }
 
 // member returns the shell's words for a member of an answer that is in a variable.
 func member(variable, name string) string {
 	return fmt.Sprintf(`$(echo "$%s" | sed -n 's/.*"%s":"\([^"]*\)".*/\1/p')`, variable, name)
-}
-
-// listen subscribes to webhooks and receives them.
-func (t *tour) listen() {
-	t.say("Subscribe to webhooks, and receive them in this terminal: each is printed, and its signature verified.")
-	hook := t.post("/webhooks", `{"events":["pix.charge.paid","pix.payout.confirmed","pix.refund.completed"],"url":"http://`+listenAddress+`/"}`)
-	fmt.Fprintf(&t.b, "HOOK=$(%s); echo \"$HOOK\"\n", hook)
-	fmt.Fprintf(&t.b, "%s listen --secret \"%s\" & LISTENER=$!; sleep 0.3\n", program(), member("HOOK", "secret"))
-}
-
-// charge lets a customer pay.
-func (t *tour) charge() {
-	t.say("Charge 25.00 BRL: a QR code for the customer.")
-	fmt.Fprintf(&t.b, "CHARGE=$(%s); echo \"$CHARGE\" | cut -c1-400\n", t.post("/pix/cash-in", `{"amount":2500,"description":"two coffees","external_id":"order-1"}`))
-	t.say("The customer pays it, in the simulator.")
-	fmt.Fprintf(&t.b, "curl -s %s/sim/payments -H \"Authorization: Bearer %s\" -H 'Content-Type: application/json' -d \"{\\\"end_to_end_id\\\":\\\"%s\\\",\\\"qr_code\\\":\\\"%s\\\"}\"; echo\n",
-		t.operator, t.token, t.payment, member("CHARGE", "qr_code"))
-	t.say("The charge is completed, and the money is there.")
-	t.get("/transactions/" + member("CHARGE", "transaction_id"))
-	t.get("/balance")
-}
-
-// pay sends money: a payout, a refund, and a payout that is refused.
-func (t *tour) pay() {
-	t.say("Pay 10.00 BRL out to a key. It is accepted, and settles a moment later.")
-	fmt.Fprintf(&t.b, "PAYOUT=$(%s); echo \"$PAYOUT\"\nsleep 0.4; ", t.post("/pix/cash-out", `{"amount":1000,"description":"supplier","pix_key":"supplier@example.com"}`))
-	t.get("/transactions/" + member("PAYOUT", "transaction_id"))
-	t.say("Refund 5.00 BRL of the customer's payment, named by its end-to-end id. It settles a moment later too.")
-	fmt.Fprintf(&t.b, "REFUND=$(%s); echo \"$REFUND\"\nsleep 0.4; ", t.post("/pix/refund", `{"amount":500,"description":"one coffee was cold","original_transaction_id":"`+t.payment+`","reason":"MD06"}`))
-	t.get("/transactions/" + member("REFUND", "transaction_id"))
-	t.say("A key that the directory does not know is refused, and nothing is held.")
-	fmt.Fprintf(&t.b, "%s; echo\n", t.post("/pix/cash-out", `{"amount":1000,"pix_key":"not-found@pix.test"}`))
-	t.get("/balance")
-}
-
-// look reads the statement, and ends the tour.
-func (t *tour) look() {
-	t.say("The statement has all of it, the newest first. Stop listening.")
-	t.get("/statement")
-	fmt.Fprintln(&t.b, "kill $LISTENER")
-	t.say("Sign a body of your own, then kill the engine (kill -9) and start it again: nothing answered is lost.")
-	fmt.Fprintf(&t.b, "printf '{\"amount\":100}' | %s sign --secret-file <(printf %%s '%s')\n\n", program(), t.secret)
 }

@@ -13,55 +13,40 @@ import (
 func medCommand() *cobra.Command {
 	f := &adminFlags{}
 	return group("med", "Show, close and let go on special-return cases (MED)", "  pixd med list --status defended", f,
-		medList(f), medShow(f), medClose(f), medRefund(f), medResume(f))
+		medList.command(f), medShow.command(f), medClose.command(f), medRefund.command(f), medResume(f))
 }
 
-func medList(f *adminFlags) *cobra.Command {
-	return listing[medCase]{
-		words: "pixd med list", path: "/admin/med", show: cases,
-		filters: []listFilter{{"status", "status", "only cases in this `STATUS`: open, defended, closed or cancelled"}},
-	}.command(f, &cobra.Command{
-		Use:   "list [--status STATUS]",
-		Short: "List the special-return cases of all accounts",
-		Long: "Lists the special-return cases of all accounts, the oldest first. held is what a case holds of its\n" +
-			"account's money; covered is the part of it for which there is money now." + listHelp + adminHelp,
-		Example: "  pixd med list --status defended",
-	})
+var medList = listing[medCase]{
+	use:   "list [--status STATUS]",
+	short: "List the special-return cases of all accounts",
+	long: "Lists the special-return cases of all accounts, the oldest first. held is what a case holds of its\n" +
+		"account's money; covered is the part of it for which there is money now.",
+	example: "  pixd med list --status defended",
+	path:    "/admin/med", show: cases,
+	filters: []listFilter{{"status", "status", "only cases in this `STATUS`: open, defended, closed or cancelled"}},
 }
 
-func medShow(f *adminFlags) *cobra.Command {
-	return ofOne(&cobra.Command{
-		Use:     "show CASE_ID",
-		Short:   "Show a special-return case",
-		Long:    "Shows a special-return case, with the merchant's defense." + adminHelp,
-		Example: "  pixd med show med_agoksrikabyabyfvmcpxy5dmne",
-	}, "the case", func(c *cobra.Command, id string) error {
-		return caseAnswer.print(c, f, http.MethodGet, "/admin/med/"+id, nil)
-	})
+var medShow = request{
+	use:     "show CASE_ID",
+	short:   "Show a special-return case",
+	long:    "Shows a special-return case, with the merchant's defense.",
+	example: "  pixd med show med_agoksrikabyabyfvmcpxy5dmne",
+	of:      "the case", method: http.MethodGet, path: "/admin/med/{id}", print: printCase,
 }
 
-func medClose(f *adminFlags) *cobra.Command {
-	var result, details string
-	c := ofOne(&cobra.Command{
-		Use:   "close CASE_ID --result AGREED|DISAGREED",
-		Short: "Decide a special-return case",
-		Long: "Decides a special-return case, as the institution's analyst, and shows it. AGREED refunds what the case\n" +
-			"holds, as far as there is money; the rest stays held and is refunded from later credits until 90 days\n" +
-			"after the payment. DISAGREED releases the hold. The same result again changes nothing; the other one\n" +
-			"is refused." + adminHelp,
-		Example: "  pixd med close med_agoksrikabyabyfvmcpxy5dmne --result DISAGREED --details \"goods were delivered\"",
-	}, "the case", func(c *cobra.Command, id string) error {
-		if err := checkText("details", details); err != nil {
-			return err
-		}
-		body := map[string]any{"result": result}
-		addIfGiven(c, "details", body, "details", details)
-		return caseAnswer.print(c, f, http.MethodPost, "/admin/med/"+id+"/analysis", body)
-	})
-	c.Flags().StringVar(&result, "result", "", "the `RESULT` of the analysis: AGREED or DISAGREED")
-	c.Flags().StringVar(&details, "details", "", "the analyst's `TEXT`, at most 2,000 characters; it is kept with the case")
-	requireFlags(c, "result")
-	return c
+var medClose = request{
+	use:   "close CASE_ID --result AGREED|DISAGREED",
+	short: "Decide a special-return case",
+	long: "Decides a special-return case, as the institution's analyst, and shows it. AGREED refunds what the case\n" +
+		"holds, as far as there is money; the rest stays held and is refunded from later credits until 90 days\n" +
+		"after the payment. DISAGREED releases the hold. The same result again changes nothing; the other one\n" +
+		"is refused.",
+	example: "  pixd med close med_agoksrikabyabyfvmcpxy5dmne --result DISAGREED --details \"goods were delivered\"",
+	of:      "the case", method: http.MethodPost, path: "/admin/med/{id}/analysis", print: printCase,
+	fields: []field{
+		{flag: "result", member: "result", kind: "", must: true, help: "the `RESULT` of the analysis: AGREED or DISAGREED"},
+		{flag: "details", member: "details", kind: "", help: "the analyst's `TEXT`, at most 2,000 characters; it is kept with the case"},
+	},
 }
 
 // medCase is a special-return case in the API's answer.
@@ -92,7 +77,7 @@ type medCase struct {
 	ClosedAt   *string `json:"closed_at"`
 }
 
-var caseAnswer = answer[medCase]{"something else", (*medCase).facts}
+var printCase = printing("something else", (*medCase).facts)
 
 func (k *medCase) facts() string {
 	merchant, justification, contact := leftOut, leftOut, leftOut

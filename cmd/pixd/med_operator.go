@@ -11,62 +11,49 @@ import (
 	"github.com/goccy/go-json"
 	"github.com/spf13/cobra"
 
-	"pixd/cmd/operator"
 	"pixd/cmd/terminal"
 )
 
-func medRefund(f *adminFlags) *cobra.Command {
-	var who operatorFlag
-	c := ofOne(&cobra.Command{
-		Use:   "refund CASE_ID --operator NAME",
-		Short: "Try the refunds of a special-return case again",
-		Long: "Lets the engine try the refunds of an agreed special-return case again, of which one has failed for good\n" +
-			"(alert med_refund_failed), under a new id, and shows the case. It is refused where none has failed, and\n" +
-			"while one that has failed may still settle." + adminHelp,
-		Example: "  pixd med refund med_agoksrikabyabfyvmcpxy5dmne --operator ana",
-	}, "the case", func(c *cobra.Command, id string) error {
-		body, err := who.body()
-		if err != nil {
-			return err
-		}
-		return caseAnswer.print(c, f, http.MethodPost, "/admin/med/"+id+"/refund", body)
-	})
-	who.add(c, "kept with the case")
-	return c
+var medRefund = request{
+	use:   "refund CASE_ID --operator NAME",
+	short: "Try the refunds of a special-return case again",
+	long: "Lets the engine try the refunds of an agreed special-return case again, of which one has failed for good\n" +
+		"(alert med_refund_failed), under a new id, and shows the case. It is refused where none has failed, and\n" +
+		"while one that has failed may still settle.",
+	example: "  pixd med refund med_agoksrikabyabfyvmcpxy5dmne --operator ana",
+	of:      "the case", method: http.MethodPost, path: "/admin/med/{id}/refund", print: printCase,
+	fields: []field{operatorField("kept with the case")},
 }
 
 func medResume(f *adminFlags) *cobra.Command {
-	var who operatorFlag
-	var all bool
-	c := &cobra.Command{
-		Use:   "resume CASE_ID|--all --operator NAME",
-		Short: "Let special-return cases go on that wait since a restore",
-		Long: "Lets a special-return case go on that waits since a restore whose gap was accepted, or with --all every\n" +
+	r := request{
+		use:   "resume CASE_ID|--all --operator NAME",
+		short: "Let special-return cases go on that wait since a restore",
+		long: "Lets a special-return case go on that waits since a restore whose gap was accepted, or with --all every\n" +
 			"one, the oldest first. The engine asks the scheme first what was returned of the case's payment, books\n" +
 			"what its journal lacks, and refunds only the rest. Where the scheme cannot say it, or a return is still\n" +
-			"under way there, the case goes on waiting; --all goes on with the others, and ends with exit status 1." + adminHelp,
-		Example: "  pixd med resume --all --operator ana",
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if all == (len(args) == 1) {
-				return errors.New("name one case, or give --all")
-			}
-			body, err := who.body()
-			if err != nil {
-				return err
-			}
-			if all {
-				return f.resumeAll(c, body)
-			}
-			id, err := operator.Segment(args[0])
-			if err != nil {
-				return err
-			}
-			return caseAnswer.print(c, f, http.MethodPost, "/admin/med/"+id+"/resume", body)
-		},
+			"under way there, the case goes on waiting; --all goes on with the others, and ends with exit status 1.",
+		example: "  pixd med resume --all --operator ana",
+		of:      "the case", method: http.MethodPost, path: "/admin/med/{id}/resume", print: printCase,
+		fields: []field{operatorField("kept with the case")},
 	}
-	c.Flags().BoolVar(&all, "all", false, "every case that waits since a restore")
-	who.add(c, "kept with the case")
+	c := r.command(f)
+	all := c.Flags().Bool("all", false, "every case that waits since a restore")
+	resumeOne := c.RunE
+	c.Args = cobra.MaximumNArgs(1)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if *all == (len(args) == 1) {
+			return errors.New("name one case, or give --all")
+		}
+		if !*all {
+			return resumeOne(c, args)
+		}
+		body, err := r.body(c, args)
+		if err != nil {
+			return err
+		}
+		return f.resumeAll(c, body)
+	}
 	return c
 }
 

@@ -97,15 +97,17 @@ type listFilter struct{ flag, parameter, help string }
 
 // listing is a command that shows a list of the operator API.
 type listing[T any] struct {
-	words     string // the command, for the line that says how to get the next page
+	use, short, long, example string // its help; command adds to long how pages and the server are found
+
 	path      string // of the list, with ofAccount below the account's path
 	ofAccount bool   // the list is about the account that --account names
 	filters   []listFilter
 	show      func([]T) string
 }
 
-// command makes c, which has its texts already, the command that shows the list.
-func (l listing[T]) command(f *adminFlags, c *cobra.Command) *cobra.Command {
+// command makes the command.
+func (l listing[T]) command(f *adminFlags) *cobra.Command {
+	c := &cobra.Command{Use: l.use, Short: l.short, Long: l.long + listHelp + f.help(), Example: l.example, Args: exactly(0, "")}
 	var p listFlags
 	var of accountFlag
 	values := make([]string, len(l.filters))
@@ -116,9 +118,8 @@ func (l listing[T]) command(f *adminFlags, c *cobra.Command) *cobra.Command {
 	for i, filter := range l.filters {
 		c.Flags().StringVar(&values[i], filter.flag, "", filter.help)
 	}
-	c.Args = exactly(0, "")
 	c.RunE = func(c *cobra.Command, _ []string) (err error) {
-		path, again, q := l.path, l.words, url.Values{}
+		path, again, q := l.path, c.CommandPath(), url.Values{}
 		if l.ofAccount {
 			if path, err = of.path(l.path); err != nil {
 				return err

@@ -10,80 +10,59 @@ import (
 
 	"pixd/actors/pix"
 	"pixd/cmd/operator"
+	"pixd/httpapi/admin"
 )
 
 func pixKeyCommand() *cobra.Command {
 	f := &adminFlags{}
 	return group("pix-key", "Make, show and remove accounts' PIX keys", "  pixd pix-key list --account acc_7oi7njakvirg4", f,
-		pixKeyCreate(f), pixKeyList(f), pixKeyRemove(f))
+		pixKeyCreate.command(f), pixKeyList.command(f), pixKeyRemove(f))
 }
 
-func pixKeyCreate(f *adminFlags) *cobra.Command {
-	var of accountFlag
-	var key, kind string
-	c := &cobra.Command{
-		Use:   "create --account ID [--key KEY] [--type TYPE]",
-		Short: "Give an account a PIX key",
-		Long: "Gives an account a PIX key, and shows it. Without --key it gets a random one (evp). Without --type the\n" +
-			"type is told from the key; eleven digits may be a CPF or a phone, and need it. A key belongs to one\n" +
-			"account; to give it the same key again changes nothing. It is registered once the scheme took it, and\n" +
-			"pending until then; payments to it arrive once it is registered." + adminHelp,
-		Example: "  pixd pix-key create --account acc_7oi7njakvirg4\n" +
-			"  pixd pix-key create --account acc_7oi7njakvirg4 --key 11987654321 --type phone",
-		Args: exactly(0, ""),
-		RunE: func(c *cobra.Command, _ []string) error {
-			path, err := of.path("pix-keys")
-			if err != nil {
-				return err
-			}
-			body, err := pixKeyBody(c, key, kind)
-			if err != nil {
-				return err
-			}
-			return pixKeyAnswer.print(c, f, http.MethodPost, path, body)
-		},
-	}
-	of.add(c)
-	c.Flags().StringVar(&key, "key", "", "the `KEY` (default a random one)")
-	c.Flags().StringVar(&kind, "type", "", "its `TYPE`: cpf, cnpj, email, phone or evp (default told from the key)")
-	return c
+var pixKeyCreate = request{
+	use:   "create --account ID [--key KEY] [--type TYPE]",
+	short: "Give an account a PIX key",
+	long: "Gives an account a PIX key, and shows it. Without --key it gets a random one (evp). Without --type the\n" +
+		"type is told from the key; eleven digits may be a CPF or a phone, and need it. A key belongs to one\n" +
+		"account; to give it the same key again changes nothing. It is registered once the scheme took it, and\n" +
+		"pending until then; payments to it arrive once it is registered.",
+	example: "  pixd pix-key create --account acc_7oi7njakvirg4\n" +
+		"  pixd pix-key create --account acc_7oi7njakvirg4 --key 11987654321 --type phone",
+	method: http.MethodPost, ofAccount: true, path: "pix-keys", print: printPixKey, check: detectType,
+	fields: []field{
+		{flag: "key", member: "key", kind: "", help: "the `KEY` (default a random one)"},
+		{flag: "type", member: "key_type", kind: "", help: "its `TYPE`: cpf, cnpj, email, phone or evp (default told from the key)"},
+	},
 }
 
-// pixKeyBody returns the request body that the flags make. Without --type it adds the type
-// that the key itself shows.
-func pixKeyBody(c *cobra.Command, key, kind string) (map[string]any, error) {
-	body := map[string]any{"key_type": kind}
-	if !c.Flags().Changed("key") {
-		if !c.Flags().Changed("type") {
-			body["key_type"] = pix.KeyEVP.String()
-		}
-		return body, nil
+// detectType adds the type that the key itself shows to a request without --type.
+func detectType(_ *cobra.Command, body map[string]any) error {
+	if body["key_type"] != nil {
+		return nil
 	}
-	body["key"] = key
-	if c.Flags().Changed("type") {
-		return body, nil
+	key, given := body["key"].(string)
+	if !given {
+		body["key_type"] = pix.KeyEVP.String()
+		return nil
 	}
 	if pix.AmbiguousKey(key) {
-		return nil, errors.New("--key may be a CPF or a phone: give --type cpf or --type phone")
+		return errors.New("--key may be a CPF or a phone: give --type cpf or --type phone")
 	}
 	k, ok := pix.DetectKey(key)
 	if !ok {
-		return nil, fmt.Errorf("--key %q fits no type of key: cpf, cnpj, email, phone or evp", key)
+		return fmt.Errorf("--key %q fits no type of key: cpf, cnpj, email, phone or evp", key)
 	}
 	body["key_type"] = k.Type.String()
-	return body, nil
+	return nil
 }
 
-func pixKeyList(f *adminFlags) *cobra.Command {
-	return listing[pixKey]{
-		words: "pixd pix-key list", path: "pix-keys", ofAccount: true, show: pixKeys,
-	}.command(f, &cobra.Command{
-		Use:   "list --account ID",
-		Short: "List an account's PIX keys, the oldest first",
-		Long: "Lists an account's PIX keys, the oldest first: that one stands in the account's QR codes. A key is\n" +
-			"registered once the scheme took it, and pending until then." + listHelp + adminHelp,
-		Example: "  pixd pix-key list --account acc_7oi7njakvirg4",
-	})
+var pixKeyList = listing[admin.PixKey]{
+	use:   "list --account ID",
+	short: "List an account's PIX keys, the oldest first",
+	long: "Lists an account's PIX keys, the oldest first: that one stands in the account's QR codes. A key is\n" +
+		"registered once the scheme took it, and pending until then.",
+	example: "  pixd pix-key list --account acc_7oi7njakvirg4",
+	path:    "pix-keys", ofAccount: true, show: pixKeys,
 }
 
 func pixKeyRemove(f *adminFlags) *cobra.Command {
@@ -107,7 +86,11 @@ func pixKeyRemove(f *adminFlags) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("--key: %w", err)
 			}
-			return pixKeyAnswer.print(c, f, http.MethodDelete, path+"/"+name, nil)
+			got, err := f.ask(c, http.MethodDelete, path+"/"+name, nil)
+			if err != nil {
+				return err
+			}
+			return printPixKey(c, f, got)
 		},
 	}
 	of.add(c)
@@ -116,32 +99,23 @@ func pixKeyRemove(f *adminFlags) *cobra.Command {
 	return c
 }
 
-// pixKey is a PIX key in the API's answer.
-type pixKey struct {
-	Key       string
-	Type      string `json:"key_type"`
-	Account   string `json:"account_id"`
-	Status    string
-	CreatedAt string `json:"created_at"`
-}
+var printPixKey = printing("something else", pixKeyFacts)
 
-var pixKeyAnswer = answer[pixKey]{"something else", (*pixKey).facts}
-
-func (k *pixKey) facts() string {
+func pixKeyFacts(k *admin.PixKey) string {
 	return facts([]fact{
 		{"pix key", k.Key},
-		{"type", k.Type},
-		{"account", k.Account},
+		{"type", k.KeyType},
+		{"account", k.AccountID},
 		{"status", k.Status},
 		{"created", moment(k.CreatedAt)},
 	})
 }
 
-func pixKeys(all []pixKey) string {
+func pixKeys(all []admin.PixKey) string {
 	if len(all) == 0 {
 		return "no PIX keys\n"
 	}
-	return rows([]string{"pix key", "type", "status", "created"}, all, func(k *pixKey) table.Row {
-		return table.Row{k.Key, k.Type, k.Status, moment(k.CreatedAt)}
+	return rows([]string{"pix key", "type", "status", "created"}, all, func(k *admin.PixKey) table.Row {
+		return table.Row{k.Key, k.KeyType, k.Status, moment(k.CreatedAt)}
 	})
 }

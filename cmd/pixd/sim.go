@@ -47,7 +47,7 @@ func simCommand() *cobra.Command {
 	flags.StringVar(&f.EngineCA, "engine-ca", "", "`FILE` with the CA, or the certificate itself, in PEM, that an https --engine is trusted by (default the system's authorities); read at the start")
 	flags.StringVar(&f.ISPB, "ispb", f.ISPB, "the engine's own ISPB, as its --ispb, 8 digits or capital letters: under it the book has its part")
 	f.logFlags.add(flags)
-	c.AddCommand(simPayCommand(), simReturnCommand(), simInfractionCommand(), simCapacityCommand(), simBookCommand())
+	c.AddCommand(simPayCommand(), simReturn.alone(simAsked()), simInfractionCommand(), simCapacityCommand(), simBookCommand())
 	return c
 }
 
@@ -80,14 +80,6 @@ func (f *simFlags) run(parent context.Context) error {
 	return signals.attend(s, f.Log)
 }
 
-// payFlags are the flags for a customer's payment. An amount of 0 and empty texts are left
-// out of the request.
-type payFlags struct {
-	qr, key, txid, paidAt, endToEnd string
-	amount                          int64
-	name, document, ispb            string
-}
-
 const simHelp = "\n\nIt asks a running simulator, at --sim (an engine with the simulator in it has the same at its operator\n" +
 	"API), with the token from --token-file, else from PIXD_ADMIN_TOKEN, else from ./pixd-data/admin.token\n" +
 	"where that is. --json prints the API's answer. Exit status 1, with one line that says why, where it\n" +
@@ -99,60 +91,29 @@ func simAsked() *adminFlags {
 }
 
 func simPayCommand() *cobra.Command {
-	f := simAsked()
-	var p payFlags
-	c := &cobra.Command{
-		Use:   "pay --qr-code TEXT | --pix-key KEY --amount N",
-		Short: "Make a customer pay a charge or a PIX key",
-		Long: "Makes a customer pay a charge by its QR code's text, or a PIX key, and shows the payment. It answers\n" +
+	c := request{
+		use:   "pay --qr-code TEXT | --pix-key KEY --amount N",
+		short: "Make a customer pay a charge or a PIX key",
+		long: "Makes a customer pay a charge by its QR code's text, or a PIX key, and shows the payment. It answers\n" +
 			"once the engine took it, or after 2 s: the payment then goes on. Amounts are base units (1.00 BRL =\n" +
-			"10000). A repeated --end-to-end-id shows the first payment and pays nothing." + simHelp,
-		Example: "  pixd sim pay --pix-key ana@example.com --amount 250000",
-		Args:    exactly(0, ""),
-		RunE: func(c *cobra.Command, _ []string) error {
-			return paidAnswer.print(c, f, http.MethodPost, "/sim/payments", p.body(c))
+			"10000). A repeated --end-to-end-id shows the first payment and pays nothing.",
+		example: "  pixd sim pay --pix-key ana@example.com --amount 250000",
+		method:  http.MethodPost, path: "/sim/payments", print: printPaid,
+		fields: []field{
+			{flag: "qr-code", member: "qr_code", kind: "", help: "the `TEXT` of a charge's QR code"},
+			{flag: "pix-key", member: "pix_key", kind: "", help: "the `KEY` to pay, instead of a QR code"},
+			{flag: "amount", member: "amount", kind: int64(0), help: "`N` base units (default what the QR code says)"},
+			{flag: "txid", member: "txid", kind: "", help: "txid, with --pix-key"},
+			{flag: "paid-at", member: "paid_at", kind: "", help: "the scheme's own date of it, in the past, as an ISO 8601 `TIME`"},
+			{flag: "end-to-end-id", member: "end_to_end_id", kind: "", help: "the payment's end-to-end `ID` (default a fresh one)"},
+			{flag: "payer-name", member: "payer.name", kind: "", help: "who pays"},
+			{flag: "payer-document", member: "payer.document", kind: "", help: "the payer's CPF or CNPJ"},
+			{flag: "payer-ispb", member: "payer.ispb", kind: "", help: "the payer's institution: 8 digits or capital letters"},
 		},
-	}
-	f.Add(c)
-	flags := c.Flags()
-	flags.StringVar(&p.qr, "qr-code", "", "the `TEXT` of a charge's QR code")
-	flags.StringVar(&p.key, "pix-key", "", "the `KEY` to pay, instead of a QR code")
-	flags.Int64Var(&p.amount, "amount", 0, "`N` base units (default what the QR code says)")
-	flags.StringVar(&p.txid, "txid", "", "txid, with --pix-key")
-	flags.StringVar(&p.paidAt, "paid-at", "", "the scheme's own date of it, in the past, as an ISO 8601 `TIME`")
-	flags.StringVar(&p.endToEnd, "end-to-end-id", "", "the payment's end-to-end `ID` (default a fresh one)")
-	flags.StringVar(&p.name, "payer-name", "", "who pays")
-	flags.StringVar(&p.document, "payer-document", "", "the payer's CPF or CNPJ")
-	flags.StringVar(&p.ispb, "payer-ispb", "", "the payer's institution: 8 digits or capital letters")
+	}.alone(simAsked())
 	c.MarkFlagsOneRequired("qr-code", "pix-key")
 	c.MarkFlagsMutuallyExclusive("qr-code", "pix-key")
 	return c
-}
-
-// body returns the body of POST /sim/payments that the flags make.
-func (p *payFlags) body(c *cobra.Command) map[string]any {
-	body, payer := map[string]any{}, map[string]any{}
-	for _, f := range []struct {
-		flag, field string
-		value       any
-		into        map[string]any
-	}{
-		{"qr-code", "qr_code", p.qr, body},
-		{"pix-key", "pix_key", p.key, body},
-		{"amount", "amount", p.amount, body},
-		{"txid", "txid", p.txid, body},
-		{"paid-at", "paid_at", p.paidAt, body},
-		{"end-to-end-id", "end_to_end_id", p.endToEnd, body},
-		{"payer-name", "name", p.name, payer},
-		{"payer-document", "document", p.document, payer},
-		{"payer-ispb", "ispb", p.ispb, payer},
-	} {
-		addIfGiven(c, f.flag, f.into, f.field, f.value)
-	}
-	if len(payer) > 0 {
-		body["payer"] = payer
-	}
-	return body
 }
 
 // paid is the API's answer to a customer's payment.
@@ -161,6 +122,6 @@ type paid struct {
 	Amount   pix.Amount
 }
 
-var paidAnswer = answer[paid]{"something else", func(p *paid) string {
+var printPaid = printing("something else", func(p *paid) string {
 	return facts([]fact{{"end-to-end id", p.EndToEnd}, {"amount", money(p.Amount)}})
-}}
+})

@@ -2,106 +2,61 @@ package main
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"pixd/actors/pix"
-	"pixd/cmd/operator"
+	"pixd/actors/scheme/provider"
 	"pixd/cmd/terminal"
+	"pixd/httpapi/sim"
 )
 
 func simBookCommand() *cobra.Command {
 	f := simAsked()
-	c := &cobra.Command{
-		Use:   "book [END_TO_END_ID|RETURN_ID]",
-		Short: "Show what has settled at the scheme, or what it knows of one payment",
-		Long: "Shows the scheme's own book: what each institution and each account has sent, received and returned,\n" +
+	c := request{
+		use:   "book [END_TO_END_ID|RETURN_ID]",
+		short: "Show what has settled at the scheme, or what it knows of one payment",
+		long: "Shows the scheme's own book: what each institution and each account has sent, received and returned,\n" +
 			"settled movements alone, in base units (1.00 BRL = 10000). With an end-to-end id it shows what the\n" +
-			"scheme knows of that payment, and with a refund's return id (D…) what it knows of that refund." + simHelp,
-		Example: "  pixd sim book\n  pixd sim book E9999900420261029120000000000001\n  pixd sim book movements --since 2026-10-29T00:00:00Z",
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return answer[simBook]{"something else", (*simBook).show}.print(c, f, http.MethodGet, "/sim/book", nil)
-			}
-			id, err := operator.Segment(args[0])
-			if err != nil {
-				return err
-			}
-			return answer[simPayment]{"something else", (*simPayment).show}.print(c, f, http.MethodGet, "/sim/book/"+id, nil)
-		},
+			"scheme knows of that payment, and with a refund's return id (D…) what it knows of that refund.",
+		example: "  pixd sim book\n  pixd sim book E9999900420261029120000000000001\n  pixd sim book movements --since 2026-10-29T00:00:00Z",
+		of:      "a payment or a refund", method: http.MethodGet, path: "/sim/book/{id}", print: printing("something else", paymentFacts),
+	}.command(f)
+	showOne, whole := c.RunE, request{method: http.MethodGet, path: "/sim/book", print: printing("something else", bookText)}.command(f).RunE
+	c.Args = cobra.MaximumNArgs(1)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return whole(c, args)
+		}
+		return showOne(c, args)
 	}
 	f.Add(c)
-	c.AddCommand(simMovementsCommand(f))
+	c.AddCommand(simMovements.command(f))
 	return c
 }
 
-// simSums are the sums of the settled movements of an institution or an account.
-type simSums struct {
-	Sent, Received pix.Amount
-	ReturnedBy     pix.Amount `json:"returned_by"`
-	ReturnedTo     pix.Amount `json:"returned_to"`
-}
-
-func (s *simSums) row(who string, more ...any) table.Row {
-	return append(table.Row{who, s.Sent, s.Received, s.ReturnedBy, s.ReturnedTo}, more...)
-}
-
-type simParticipant struct {
-	ISPB string
-	simSums
-	Messages uint64
-}
-
-type simAccount struct {
-	ID string `json:"account_id"`
-	simSums
-}
-
-type simBook struct {
-	At           string
-	OldestOpen   *string `json:"oldest_open"`
-	Participants []simParticipant
-	Accounts     []simAccount
-}
-
-func (b *simBook) show() string {
-	head := facts([]fact{{"read at", moment(b.At)}, {"oldest notice not acknowledged", orElse(b.OldestOpen, "none", moment)}})
+// bookText shows the scheme's book.
+func bookText(b *provider.Book) string {
+	oldest := "none"
+	if b.OldestOpen != "" {
+		oldest = moment(b.OldestOpen)
+	}
+	head := facts([]fact{{"read at", moment(b.At)}, {"oldest notice not acknowledged", oldest}})
 	if len(b.Participants) == 0 {
 		return head + "\nnothing has settled\n"
 	}
+	sums := []string{">sent", ">received", ">returned by", ">returned to"}
 	return head + "\n" +
-		rows([]string{"participant", ">sent", ">received", ">returned by", ">returned to", ">messages"}, b.Participants,
-			func(p *simParticipant) table.Row { return p.row(p.ISPB, p.Messages) }) + "\n" +
-		rows([]string{"account", ">sent", ">received", ">returned by", ">returned to"}, b.Accounts,
-			func(a *simAccount) table.Row { return a.row(a.ID) })
+		rows(slices.Concat([]string{"participant"}, sums, []string{">messages"}), b.Participants, func(p *provider.Participant) table.Row {
+			return table.Row{p.ISPB, p.Sent, p.Received, p.ReturnedBy, p.ReturnedTo, p.Messages}
+		}) + "\n" +
+		rows(slices.Concat([]string{"account"}, sums), b.Accounts, func(a *provider.Account) table.Row {
+			return table.Row{a.AccountID, a.Sent, a.Received, a.ReturnedBy, a.ReturnedTo}
+		})
 }
 
-type simPayment struct {
-	Kind           string
-	ID             *string
-	TransactionID  *string `json:"transaction_id"`
-	EndToEndID     string  `json:"end_to_end_id"`
-	ReturnID       *string `json:"return_id"`
-	AccountID      string  `json:"account_id"`
-	PixKey         *string `json:"pix_key"`
-	Amount         pix.Amount
-	Status         string
-	Reason         *string
-	ReturnCode     *string    `json:"return_code"`
-	CreatedAt      string     `json:"created_at"`
-	FinalAt        *string    `json:"final_at"`
-	ReturnedAmount pix.Amount `json:"returned_amount"`
-	Returns        []struct {
-		ID     string `json:"return_id"`
-		Amount pix.Amount
-		Reason string
-		At     string
-	}
-}
-
-func (p *simPayment) show() string {
+func paymentFacts(p *sim.Payment) string {
 	status := p.Status
 	if p.Reason != nil {
 		status += " (" + *p.Reason + ")"
@@ -131,35 +86,21 @@ func (p *simPayment) show() string {
 	return facts(all)
 }
 
-type simMovement struct {
-	At            string
-	Kind          string
-	TransactionID *string `json:"transaction_id"`
-	EndToEndID    string  `json:"end_to_end_id"`
-	ReturnID      *string `json:"return_id"`
-	AccountID     string  `json:"account_id"`
-	Amount        pix.Amount
+var simMovements = listing[sim.Movement]{
+	use:   "movements [--since TIME]",
+	short: "List the movements that have settled, the oldest first",
+	long: "Lists every settled movement, the oldest first: payouts, customers' payments, returns of payouts and\n" +
+		"refunds of customers' payments.",
+	example: "  pixd sim book movements --since 2026-10-29T00:00:00Z --limit 20",
+	path:    "/sim/book/movements", show: movementTable,
+	filters: []listFilter{{"since", "since", "those that settled at or after an ISO 8601 `TIME`"}},
 }
 
-func simMovementsCommand(f *adminFlags) *cobra.Command {
-	return listing[simMovement]{
-		words: "pixd sim book movements", path: "/sim/book/movements", show: movementTable,
-		filters: []listFilter{{"since", "since", "those that settled at or after an ISO 8601 `TIME`"}},
-	}.command(f, &cobra.Command{
-		Use:   "movements [--since TIME]",
-		Short: "List the movements that have settled, the oldest first",
-		Long: "Lists every settled movement, the oldest first: payouts, customers' payments, returns of payouts and\n" +
-			"refunds of customers' payments." + listHelp +
-			simHelp,
-		Example: "  pixd sim book movements --since 2026-10-29T00:00:00Z --limit 20",
-	})
-}
-
-func movementTable(all []simMovement) string {
+func movementTable(all []sim.Movement) string {
 	if len(all) == 0 {
 		return "no movements\n"
 	}
-	return rows([]string{"at", "kind", ">amount", "account", "transaction", "end-to-end id", "return id"}, all, func(m *simMovement) table.Row {
+	return rows([]string{"at", "kind", ">amount", "account", "transaction", "end-to-end id", "return id"}, all, func(m *sim.Movement) table.Row {
 		return table.Row{
 			moment(m.At), m.Kind, m.Amount, m.AccountID, orElse(m.TransactionID, "", terminal.Plain), m.EndToEndID, orElse(m.ReturnID, "", terminal.Plain),
 		}

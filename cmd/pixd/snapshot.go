@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
 	"net/http"
 	"os"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"pixd/cmd/operator"
 	"pixd/cmd/snapshots"
 	"pixd/cmd/terminal"
+	"pixd/httpapi/admin"
 )
 
 func snapshotCommand() *cobra.Command {
@@ -147,16 +147,15 @@ func (r *snapshotRun) line(took time.Duration) string {
 func snapshotList() *cobra.Command {
 	f := &adminFlags{}
 	var dir string
-	c := listing[snapshotFile]{
-		words: "pixd snapshot list", path: "/admin/snapshots", show: snapshotTable,
-	}.command(f, &cobra.Command{
-		Use:   "list [--snapshot-dir DIR]",
-		Short: "List snapshots, newest first",
-		Long: "Lists the snapshots of a running engine, newest first, or with --snapshot-dir those in a folder, without\n" +
+	c := listing[admin.Snapshot]{
+		use:   "list [--snapshot-dir DIR]",
+		short: "List snapshots, newest first",
+		long: "Lists the snapshots of a running engine, newest first, or with --snapshot-dir those in a folder, without\n" +
 			"an engine. Amounts are base units. It reads what each file says of itself; pixd snapshot verify checks\n" +
-			"whether that is true." + listHelp + adminHelp,
-		Example: "  pixd snapshot list\n  pixd snapshot list --snapshot-dir /mnt/backup",
-	})
+			"whether that is true.",
+		example: "  pixd snapshot list\n  pixd snapshot list --snapshot-dir /mnt/backup",
+		path:    "/admin/snapshots", show: snapshotTable,
+	}.command(f)
 	f.Add(c)
 	c.Flags().StringVar(&dir, "snapshot-dir", "", "the snapshots in this `FOLDER`, without an engine")
 	listEngine := c.RunE
@@ -189,26 +188,14 @@ func (f *adminFlags) listFolder(c *cobra.Command, dir string) error {
 	return showEntries(c, f, l, snapshotTable, "")
 }
 
-// snapshotFile is a snapshot in an answer of the operator API.
-type snapshotFile struct {
-	File      string
-	CreatedAt string `json:"created_at"`
-	Position  uint64
-	Accounts  int
-	Balance   *big.Int
-	Size      uint64
-	Error     *string
-	Warning   *string // about one that can be used
-}
-
-func snapshotTable(all []snapshotFile) string {
+func snapshotTable(all []admin.Snapshot) string {
 	columns := []string{"file", "time", ">position", ">accounts", ">balance", ">size", "error"}
-	return rows(columns, all, func(s *snapshotFile) table.Row {
-		if s.Error != nil {
-			return table.Row{s.File, "", "", "", "", humanize.IBytes(s.Size), *s.Error}
+	return rows(columns, all, func(s *admin.Snapshot) table.Row {
+		if s.Err != nil {
+			return table.Row{s.File, "", "", "", "", humanize.IBytes(uint64(s.Size)), *s.Err}
 		}
 		return table.Row{
-			s.File, moment(s.CreatedAt), s.Position, s.Accounts, s.Balance, humanize.IBytes(s.Size), orElse(s.Warning, "", terminal.Plain),
+			s.File, moment(orZero(s.CreatedAt)), orZero(s.Position), orZero(s.Accounts), s.Balance, humanize.IBytes(uint64(s.Size)), orElse(s.Warning, "", terminal.Plain),
 		}
 	})
 }

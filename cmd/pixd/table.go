@@ -67,6 +67,14 @@ func orElse[T any](v *T, absent string, show func(T) string) string {
 	return show(*v)
 }
 
+// orZero returns a value, or its type's zero for nil.
+func orZero[T any](v *T) (value T) {
+	if v != nil {
+		value = *v
+	}
+	return value
+}
+
 // cut returns the first n characters of a text that is made safe for a terminal, because a
 // longer text would make a table too wide.
 func cut(s string, n int) string {

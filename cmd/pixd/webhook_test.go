@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"pixd/httpapi/admin"
 )
 
 const (
@@ -215,8 +217,8 @@ func TestWebhookShow(t *testing.T) {
 func TestWebhookResult(t *testing.T) {
 	t.Parallel()
 	code, why := 302, "a redirect"
-	for want, a := range map[string]attempt{"302 a redirect": {Code: &code, Error: &why}, "302": {Code: &code}, "a redirect": {Error: &why}, "no answer": {}} {
-		if got := a.result(); got != want {
+	for want, a := range map[string]admin.Attempt{"302 a redirect": {Status: &code, Err: &why}, "302": {Status: &code}, "a redirect": {Err: &why}, "no answer": {}} {
+		if got := attempted(&a); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

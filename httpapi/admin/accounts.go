@@ -12,20 +12,21 @@ import (
 	"pixd/httpapi/control"
 )
 
-type fees struct {
+// Fees are an account's fees on received payments and on payouts.
+type Fees struct {
 	CashIn  ledger.Fee `json:"cash_in"`
 	CashOut ledger.Fee `json:"cash_out"`
 }
 
-// accountView is an account as the operator API shows it. For a quarantined account each
+// Account is an account as the operator API shows it. For a quarantined account each
 // field whose value cannot be known is null.
-type accountView struct {
+type Account struct {
 	ID                string      `json:"account_id"`
 	Name              string      `json:"name"`
 	Document          string      `json:"document"`
 	City              *string     `json:"city"`
 	Active            bool        `json:"active"`
-	Fees              *fees       `json:"fees"`
+	Fees              *Fees       `json:"fees"`
 	CashOutCeiling    *pix.Amount `json:"cash_out_ceiling"`
 	ApprovalThreshold *pix.Amount `json:"approval_threshold"`
 	BlockCNPJOut      *bool       `json:"block_cnpj_out"`
@@ -52,11 +53,11 @@ func (s *service) show(id pix.AccountID) (any, error) {
 	return viewOfAccount(known, a.Head), nil
 }
 
-func viewOfAccount(known *registry.Account, head *ledger.Account) accountView {
+func viewOfAccount(known *registry.Account, head *ledger.Account) Account {
 	t, v := head.Totals, head.Settings
-	return accountView{
+	return Account{
 		ID: known.ID.String(), Name: v.Name, Document: v.Document, City: &v.City, Active: known.Active,
-		Fees: &fees{v.CashInFee, v.CashOutFee}, CashOutCeiling: &v.CashOutCeiling,
+		Fees: &Fees{v.CashInFee, v.CashOutFee}, CashOutCeiling: &v.CashOutCeiling,
 		ApprovalThreshold: v.ApprovalThreshold, BlockCNPJOut: &v.BlockCNPJOut,
 		AuthorizedCNPJs: append([]string{}, v.AuthorizedCNPJs...), RepeatWindow: new(duration(v.RepeatWindow)),
 		Balance: &t.Balance, Available: new(t.Available()), Pending: &t.Held, MEDHeld: &t.MEDHeld,
@@ -67,8 +68,8 @@ func viewOfAccount(known *registry.Account, head *ledger.Account) accountView {
 // quarantined returns the view of an account of which only the registry's part can be read.
 // Name and document are those from the account's opening. Settings that may have changed
 // since, and the account's money, are null, because they cannot be verified.
-func quarantined(known *registry.Account) accountView {
-	v := accountView{ID: known.ID.String(), Active: known.Active, CreatedAt: known.CreatedAt.String(), Quarantined: true}
+func quarantined(known *registry.Account) Account {
+	v := Account{ID: known.ID.String(), Active: known.Active, CreatedAt: known.CreatedAt.String(), Quarantined: true}
 	if known.Opening != nil {
 		v.Name, v.Document = known.Opening.Name, known.Opening.Document
 	}

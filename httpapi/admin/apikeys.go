@@ -15,9 +15,9 @@ import (
 	"pixd/httpapi/control"
 )
 
-// apiKey is a credential as the operator API shows it. The secret is shown only once, in the
+// APIKey is a credential as the operator API shows it. The secret is shown only once, in the
 // answer that makes the key.
-type apiKey struct {
+type APIKey struct {
 	ClientID     string   `json:"client_id"`
 	ClientSecret string   `json:"client_secret,omitempty"`
 	AccountID    string   `json:"account_id"`
@@ -31,8 +31,8 @@ type apiKey struct {
 	Warnings     []string `json:"warnings"`
 }
 
-func shownKey(k *registry.APIKey, secret string) apiKey {
-	return apiKey{
+func shownKey(k *registry.APIKey, secret string) APIKey {
+	return APIKey{
 		ClientID: k.ClientID, ClientSecret: secret, AccountID: k.Account.String(),
 		Permissions: k.Permissions.Names(), Whitelist: append([]string{}, k.Whitelist...),
 		ExpiresAt: instant(k.ExpiresAt), Signing: k.Signing, Active: k.Active,

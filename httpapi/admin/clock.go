@@ -9,9 +9,9 @@ import (
 	"pixd/httpapi/control"
 )
 
-// clockView is the state of engine time. Differences are in milliseconds, positive if the
+// Clock is the state of engine time. Differences are in milliseconds, positive if the
 // other clock is ahead of engine time.
-type clockView struct {
+type Clock struct {
 	Now     string `json:"now"` // engine time
 	Doubted bool   `json:"doubted"`
 	Behind  int64  `json:"behind_journal_ms"`
@@ -19,8 +19,8 @@ type clockView struct {
 	Scheme  *int64 `json:"scheme_difference_ms"` // null: the scheme has not stated its time since the start
 }
 
-func viewOf(s clock.State) clockView {
-	v := clockView{Now: s.Now.String(), Doubted: s.Doubted, Behind: int64(s.Behind), Wall: int64(s.Wall)}
+func viewOf(s clock.State) Clock {
+	v := Clock{Now: s.Now.String(), Doubted: s.Doubted, Behind: int64(s.Behind), Wall: int64(s.Wall)}
 	if s.Scheme != nil {
 		v.Scheme = new(int64(*s.Scheme))
 	}

@@ -12,7 +12,8 @@ import (
 	"pixd/httpapi/control"
 )
 
-type pixKey struct {
+// PixKey is a PIX key as the operator API shows it.
+type PixKey struct {
 	Key       string `json:"key"`
 	KeyType   string `json:"key_type"`
 	AccountID string `json:"account_id"`
@@ -35,8 +36,8 @@ func keyStatus(registered bool) string {
 	return keyPending
 }
 
-func shownPixKey(k *registry.PixKey, status string) pixKey {
-	return pixKey{k.Key, k.Type.String(), k.Account.String(), status, k.CreatedAt.String()}
+func shownPixKey(k *registry.PixKey, status string) PixKey {
+	return PixKey{k.Key, k.Type.String(), k.Account.String(), status, k.CreatedAt.String()}
 }
 
 // listPixKeys lists an account's keys in the order in which they were made; the first key is

@@ -20,8 +20,8 @@ type Webhooks interface {
 	RetryAll(t layout.Target) (n int, err error)
 }
 
-// webhookRow is a subscription, as operators see it.
-type webhookRow struct {
+// Webhook is a subscription, as operators see it.
+type Webhook struct {
 	ID        string   `json:"id"`
 	Account   string   `json:"account_id"`
 	URL       string   `json:"url"`
@@ -53,8 +53,8 @@ func (s *service) listWebhooks(ctx *fasthttp.RequestCtx) (int, any, error) {
 	}, s.webhookRow)
 }
 
-func (s *service) webhookRow(k *ledger.Subscription) (w webhookRow, err error) {
-	w = webhookRow{
+func (s *service) webhookRow(k *ledger.Subscription) (w Webhook, err error) {
+	w = Webhook{
 		ID: k.ID.String(), Account: k.ID.Account().String(), URL: k.URL, Active: k.Status == ledger.SubscriptionActive,
 		Removed: k.Status == ledger.SubscriptionRemoved, CreatedAt: k.CreatedAt.String(),
 	}
@@ -78,39 +78,39 @@ func (s *service) webhookAsked(name string) (*ledger.Subscription, error) {
 	return k, err
 }
 
-// attemptRow is one attempt to deliver an event.
-type attemptRow struct {
+// Attempt is one attempt to deliver an event.
+type Attempt struct {
 	At       string  `json:"at"`
 	Status   *int    `json:"status_code"`
 	Err      *string `json:"error"`
 	Duration int64   `json:"duration_ms"`
 }
 
-// deliveryRow is a delivery, as operators see it.
-type deliveryRow struct {
-	ID        string       `json:"id"`
-	Account   string       `json:"account_id"`
-	Webhook   string       `json:"webhook_id"`
-	Event     string       `json:"event_id"`
-	Type      string       `json:"type"`
-	Sequence  uint64       `json:"sequence"`
-	Status    string       `json:"status"`
-	Reason    *string      `json:"reason"` // why it is dead, where not after its last attempt
-	CreatedAt string       `json:"created_at"`
-	Held      bool         `json:"held"` // no attempt follows until it is retried
-	Next      *string      `json:"next_attempt_at"`
-	Attempts  []attemptRow `json:"attempts"`
+// Delivery is a delivery, as operators see it.
+type Delivery struct {
+	ID        string    `json:"id"`
+	Account   string    `json:"account_id"`
+	Webhook   string    `json:"webhook_id"`
+	Event     string    `json:"event_id"`
+	Type      string    `json:"type"`
+	Sequence  uint64    `json:"sequence"`
+	Status    string    `json:"status"`
+	Reason    *string   `json:"reason"` // why it is dead, where not after its last attempt
+	CreatedAt string    `json:"created_at"`
+	Held      bool      `json:"held"` // no attempt follows until it is retried
+	Next      *string   `json:"next_attempt_at"`
+	Attempts  []Attempt `json:"attempts"`
 }
 
-func deliveryOf(d *ledger.DeliveryItem, webhook pix.SubscriptionID) deliveryRow {
-	row := deliveryRow{
+func deliveryOf(d *ledger.DeliveryItem, webhook pix.SubscriptionID) Delivery {
+	row := Delivery{
 		ID: layout.DeliveryID{Target: d.Target, Sequence: d.Event.Sequence}.String(), Account: d.Target.Account.String(),
 		Webhook: webhook.String(), Event: d.Event.ID.String(), Type: d.Event.Kind.String(), Sequence: d.Event.Sequence,
-		Status: d.State.String(), Reason: orNull(d.Status.Why), CreatedAt: d.Status.CreatedAt.String(), Attempts: []attemptRow{},
+		Status: d.State.String(), Reason: orNull(d.Status.Why), CreatedAt: d.Status.CreatedAt.String(), Attempts: []Attempt{},
 		Held: d.Status.Due == layout.Held, Next: instant(d.Status.NextAttempt()),
 	}
 	for _, a := range d.Status.Attempts {
-		one := attemptRow{At: a.At.String(), Err: orNull(a.Err), Duration: int64(a.Took)}
+		one := Attempt{At: a.At.String(), Err: orNull(a.Err), Duration: int64(a.Took)}
 		if a.Status != 0 {
 			one.Status = &a.Status
 		}
@@ -155,16 +155,16 @@ func (s *service) listDeliveries(ctx *fasthttp.RequestCtx) (int, any, error) {
 	ids := map[layout.Target]pix.SubscriptionID{}
 	return listBehind(func() ([]ledger.DeliveryItem, []byte, error) {
 		return s.History.AllDeliveries(account, number, state, after, limit)
-	}, func(d ledger.DeliveryItem) (deliveryRow, error) { return s.deliveryRow(&d, ids) })
+	}, func(d ledger.DeliveryItem) (Delivery, error) { return s.deliveryRow(&d, ids) })
 }
 
 // deliveryRow returns a delivery with the id of its subscription, which it keeps in ids.
-func (s *service) deliveryRow(d *ledger.DeliveryItem, ids map[layout.Target]pix.SubscriptionID) (deliveryRow, error) {
+func (s *service) deliveryRow(d *ledger.DeliveryItem, ids map[layout.Target]pix.SubscriptionID) (Delivery, error) {
 	id, known := ids[d.Target]
 	if !known {
 		k, err := s.History.Subscription(d.Target)
 		if err != nil {
-			return deliveryRow{}, err
+			return Delivery{}, err
 		}
 		if k != nil {
 			id = k.ID

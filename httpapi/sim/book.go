@@ -55,11 +55,11 @@ func optional(text string) *string {
 	return &text
 }
 
-// paymentAnswer is one payment or refund. A field that does not apply, or is not known yet,
+// Payment is one payment or refund. A field that does not apply, or is not known yet,
 // is null. A refund has two end-to-end ids: return_id is its own, and end_to_end_id is that of
 // the payment that it returns. reason says why a payout or a refund was rejected; return_code
 // is the code that came with a refund.
-type paymentAnswer struct {
+type Payment struct {
 	Kind string `json:"kind"`
 	accountIDs
 	EndToEndID     string     `json:"end_to_end_id"`
@@ -73,10 +73,11 @@ type paymentAnswer struct {
 	CreatedAt      string     `json:"created_at"`
 	FinalAt        *string    `json:"final_at"`
 	ReturnedAmount pix.Amount `json:"returned_amount"`
-	Returns        []returned `json:"returns"`
+	Returns        []Return   `json:"returns"`
 }
 
-type returned struct {
+// Return is the return of a payout, or a refund of a payment.
+type Return struct {
 	ID     string     `json:"return_id"`
 	Amount pix.Amount `json:"amount"`
 	Reason string     `json:"reason"`
@@ -90,10 +91,10 @@ func (s *service) showPayment(ctx context.Context, r *fasthttp.RequestCtx) (int,
 	if err != nil {
 		return 0, nil, problem(err)
 	}
-	m := paymentAnswer{
+	m := Payment{
 		Kind: kindNames[k.Kind], accountIDs: idsOf(k.Kind, k.Tx), EndToEndID: k.EndToEnd, ReturnID: optional(k.ReturnID),
 		AccountID: k.Account.String(), PixKey: optional(k.Key), ReturnCode: optional(k.ReturnCode),
-		Amount: k.Amount, Status: "pending", CreatedAt: k.At.String(), Returns: make([]returned, 0, len(k.Returns)),
+		Amount: k.Amount, Status: "pending", CreatedAt: k.At.String(), Returns: make([]Return, 0, len(k.Returns)),
 	}
 	switch k.State.Progress {
 	case scheme.Settled:
@@ -107,15 +108,15 @@ func (s *service) showPayment(ctx context.Context, r *fasthttp.RequestCtx) (int,
 	}
 	for _, r := range k.Returns {
 		m.ReturnedAmount += r.Amount
-		m.Returns = append(m.Returns, returned{r.ID, r.Amount, r.Reason, r.At.String()})
+		m.Returns = append(m.Returns, Return{r.ID, r.Amount, r.Reason, r.At.String()})
 	}
 	return fasthttp.StatusOK, m, nil
 }
 
-// movement is one settled movement of money. For the return of a payout, it has the ids of
+// Movement is one settled movement of money. For the return of a payout, it has the ids of
 // that payout. For a refund, it has the refund's own ids in the account, and end_to_end_id is
 // that of the payment that was returned.
-type movement struct {
+type Movement struct {
 	At   string `json:"at"`
 	Kind string `json:"kind"`
 	accountIDs
@@ -127,7 +128,7 @@ type movement struct {
 }
 
 type movements struct {
-	Data []movement `json:"data"`
+	Data []Movement `json:"data"`
 	Next *string    `json:"next_cursor"`
 }
 
@@ -146,9 +147,9 @@ func (s *service) movements(ctx context.Context, r *fasthttp.RequestCtx) (int, a
 	if err != nil {
 		return 0, nil, problem(err)
 	}
-	m := movements{Data: make([]movement, 0, len(page))}
+	m := movements{Data: make([]Movement, 0, len(page))}
 	for _, p := range page {
-		m.Data = append(m.Data, movement{
+		m.Data = append(m.Data, Movement{
 			At: p.At.String(), Kind: kindNames[p.Kind], accountIDs: idsOf(p.Kind, p.Tx), EndToEndID: p.EndToEnd,
 			ReturnID: optional(p.ReturnID), AccountID: p.Account.String(), Amount: p.Amount, Counterparty: p.Other,
 		})

@@ -41,7 +41,7 @@ func TestKnownRejected(t *testing.T) {
 	w := newHarness(t)
 	p := w.payout("reject-ac03@pix.test", 100)
 	w.at += 1000
-	var got paymentAnswer
+	var got Payment
 	if err := json.Unmarshal([]byte(w.expect("GET", "/sim/book/"+p.EndToEnd, "", 200, "{")), &got); err != nil ||
 		got.Status != "rejected" || got.Reason == nil || *got.Reason != "AC03" || got.FinalAt == nil || *got.FinalAt != w.at.String() {
 		t.Errorf("%+v %v", got, err)
@@ -63,7 +63,7 @@ func TestMovements(t *testing.T) {
 		}
 	}
 	late := w.payout("ana@example.com", 10)
-	read := func(query string) (got []movement, next *string) {
+	read := func(query string) (got []Movement, next *string) {
 		t.Helper()
 		var page movements
 		if err := json.Unmarshal([]byte(w.expect("GET", "/sim/book/movements?"+query, "", 200, `{"data":[`)), &page); err != nil {

@@ -132,7 +132,7 @@ func TestReturns(t *testing.T) {
 	second := back(paid.EndToEnd, "", 201, `{"return_id":"D99999005`)
 	back(paid.EndToEnd, "", 422, "in full")
 	back(paid.EndToEnd, `,"amount":1`, 422, "in full")
-	var got paymentAnswer
+	var got Payment
 	if err := json.Unmarshal([]byte(w.expect("GET", "/sim/book/"+paid.EndToEnd, "", 200, `{"kind":"payout","id":"`+paid.Tx.String())), &got); err != nil {
 		t.Fatal(err)
 	}

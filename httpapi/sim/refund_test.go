@@ -81,7 +81,7 @@ func TestPaidAtDatesTheRefund(t *testing.T) {
 		w.expect("POST", "/sim/payments", `{"pix_key":"`+evp+`","amount":50,"end_to_end_id":"`+e2e+`","paid_at":"`+paid+`"}`, 201, "")
 		r := w.refund("MD06", 20)
 		w.at += 1000
-		var got paymentAnswer
+		var got Payment
 		if err := json.Unmarshal([]byte(w.expect("GET", "/sim/book/"+r.EndToEnd, "", 200, "{")), &got); err != nil ||
 			got.Status != want || want == "rejected" && *got.Reason != "DT05" {
 			t.Errorf("%s: %+v %v", paid, got, err)
