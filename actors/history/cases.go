@@ -11,61 +11,48 @@ import (
 
 // Case finds an account's special-return case by its id; nil where this account has no such
 // case. What the money covers of it is as of now.
-func (h *History) Case(a pix.AccountID, id string) (k *ledger.Case, err error) {
-	err = h.look(a, func(v View) error {
+func (h *History) Case(a pix.AccountID, id string) (*ledger.Case, error) {
+	return inView(h, a, func(v View) (*ledger.Case, error) {
 		row, ok, err := caseRow(v, id)
 		if err != nil || !ok || row.Account != a {
-			return err
+			return nil, err
 		}
-		k, err = h.caseAt(v, a, row.Ordinal)
-		return err
+		return h.caseAt(v, a, row.Ordinal)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return k, nil
 }
 
 // AnyCase finds a special-return case of any account by its id; nil where there is none.
-func (h *History) AnyCase(id string) (found *ledger.OwnedCase, err error) {
-	err = h.look(0, func(v View) error {
+func (h *History) AnyCase(id string) (*ledger.OwnedCase, error) {
+	return inView(h, 0, func(v View) (*ledger.OwnedCase, error) {
 		row, ok, err := caseRow(v, id)
 		if err != nil || !ok {
-			return err
+			return nil, err
 		}
 		k, err := h.caseAt(v, row.Account, row.Ordinal)
-		found = &ledger.OwnedCase{Account: row.Account, Case: k}
-		return err
+		return &ledger.OwnedCase{Account: row.Account, Case: k}, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
 }
 
 // Cases returns one page of an account's special-return cases, the newest first. page counts
 // from 1. If status is not 0, only cases in that status count; layout.ErrTooLong: finding them
 // takes too long.
 func (h *History) Cases(a pix.AccountID, status pix.CaseStatus, page, perPage int) (all []*ledger.Case, err error) {
-	read := func(limit *scanLimit) error {
-		return h.look(a, func(v View) error {
+	read := func(limit *scanLimit) (err error) {
+		all, err = inView(h, a, func(v View) ([]*ledger.Case, error) {
 			ordinals, err := pageOfCases(v, a, status, page, perPage, limit)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			all, err = h.casesAt(v, a, ordinals)
-			return err
+			return h.casesAt(v, a, ordinals)
 		})
+		return err
 	}
 	if status == 0 {
 		err = read(&scanLimit{})
 	} else {
 		err = h.limited(a, read)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
+	return all, err
 }
 
 // pageOfCases returns the ordinals of the cases on a page.

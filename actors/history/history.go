@@ -56,19 +56,13 @@ func Over(j Journal) *History {
 // Transaction finds an account's transaction by its id or its transaction_id; nil where
 // this account has no such transaction.
 func (h *History) Transaction(a pix.AccountID, id string) (*ledger.Transaction, error) {
-	var t *ledger.Transaction
-	err := h.look(a, func(v View) error {
+	return inView(h, a, func(v View) (*ledger.Transaction, error) {
 		row, ok, err := h.find(v, id)
 		if err != nil || !ok || row.Account != a {
-			return err
+			return nil, err
 		}
-		t, err = h.item(v, row)
-		return err
+		return h.item(v, row)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
 }
 
 // look runs one read over one view of the store; see wal.Store.Look. a is the account whose
@@ -78,6 +72,19 @@ func (h *History) look(a pix.AccountID, read func(View) error) error {
 		return fmt.Errorf("history: %w", err)
 	}
 	return nil
+}
+
+// inView returns what one read over one view finds; see look. With an error it returns nothing.
+func inView[T any](h *History, a pix.AccountID, read func(View) (T, error)) (found T, err error) {
+	err = h.look(a, func(v View) (err error) {
+		found, err = read(v)
+		return err
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return found, nil
 }
 
 func (h *History) find(v View, id string) (layout.IDRow, bool, error) {

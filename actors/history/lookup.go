@@ -18,38 +18,30 @@ func (h *History) Tag(a pix.AccountID, tag string) (*ledger.Transaction, error) 
 // EndToEnd finds an account's transaction by its end-to-end id or, of a refund or return, its
 // D id; nil where this account has no such transaction. Of several it returns one that moved
 // money or, if none did, the first.
-func (h *History) EndToEnd(a pix.AccountID, id string) (t *ledger.Transaction, err error) {
-	err = h.look(a, func(v View) error {
+func (h *History) EndToEnd(a pix.AccountID, id string) (*ledger.Transaction, error) {
+	return inView(h, a, func(v View) (*ledger.Transaction, error) {
 		found, err := h.underEndToEnd(v, a, id)
-		if found != nil {
-			t = found.Tx
+		if found == nil {
+			return nil, err
 		}
-		return err
+		return found.Tx, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
 }
 
 // Reference finds an account's transaction by the merchant's external id; nil where there is
 // none. Of several it returns the newest that moved money, else the newest that still may,
 // else the newest. It looks at the newest fewRows of them alone.
-func (h *History) Reference(a pix.AccountID, external string) (t *ledger.Transaction, err error) {
+func (h *History) Reference(a pix.AccountID, external string) (*ledger.Transaction, error) {
 	if external == "" || pix.CleanExternalID(external) != external {
 		return nil, nil
 	}
-	err = h.look(a, func(v View) error {
+	return inView(h, a, func(v View) (*ledger.Transaction, error) {
 		seq, err := chosen(v, a, external)
-		if err == nil && seq != 0 {
-			t, err = h.transaction(a, seq)
+		if err != nil || seq == 0 {
+			return nil, err
 		}
-		return err
+		return h.transaction(a, seq)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
 }
 
 // chosen returns the sequence of the newest record about the transaction that an external id

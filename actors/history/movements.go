@@ -24,20 +24,15 @@ func (h *History) Booked(a pix.AccountID, from, until pix.Millis) (first, last u
 // Movements returns an account's movements with the booking numbers first to last, the oldest
 // first, each in its present state. All of them must be booked. It reads them in one view, so
 // a long span should be read in parts.
-func (h *History) Movements(a pix.AccountID, first, last uint64) (all []*ledger.Transaction, err error) {
-	err = h.look(a, func(v View) error {
+func (h *History) Movements(a pix.AccountID, first, last uint64) ([]*ledger.Transaction, error) {
+	return inView(h, a, func(v View) ([]*ledger.Transaction, error) {
 		x := statementOf(a)
 		rows, err := x.rows(v, first, last)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		all, err = h.transactions(v, a, rows)
-		return err
+		return h.transactions(v, a, rows)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
 }
 
 // rows returns the rows with the numbers first to last, all of which must exist.

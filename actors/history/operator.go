@@ -16,24 +16,17 @@ import (
 // id; nil where there is no such transaction. Of several transactions under one end-to-end
 // id it returns one that moved money or, if none did, the first.
 func (h *History) Anyone(id string) (*ledger.Owned, error) {
-	var found *ledger.Owned
-	err := h.look(0, func(v View) error {
+	return inView(h, 0, func(v View) (*ledger.Owned, error) {
 		row, ok, err := h.find(v, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if ok {
 			tx, err := h.item(v, row)
-			found = &ledger.Owned{Account: row.Account, Tx: tx}
-			return err
+			return &ledger.Owned{Account: row.Account, Tx: tx}, err
 		}
-		found, err = h.underEndToEnd(v, 0, id)
-		return err
+		return h.underEndToEnd(v, 0, id)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
 }
 
 // isReturnID tells whether id may be the id of a refund or of a received return: such ids are

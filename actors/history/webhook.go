@@ -311,12 +311,10 @@ func (h *History) Delivery(t layout.Target, sequence uint64) (found *ledger.Deli
 }
 
 // Subscription reads a webhook subscription; nil where the account never had it.
-func (h *History) Subscription(t layout.Target) (s *ledger.Subscription, err error) {
-	err = h.look(t.Account, func(v View) error {
-		s, err = Subscription(viewedJournal{v, h.journal}, t)
-		return err
+func (h *History) Subscription(t layout.Target) (*ledger.Subscription, error) {
+	return inView(h, t.Account, func(v View) (*ledger.Subscription, error) {
+		return Subscription(viewedJournal{v, h.journal}, t)
 	})
-	return s, err
 }
 
 // Backlog counts a subscription's deliveries that wait, and those that are dead.
