@@ -36,23 +36,20 @@ func (h *History) AnyCase(id string) (*ledger.OwnedCase, error) {
 // Cases returns one page of an account's special-return cases, the newest first. page counts
 // from 1. If status is not 0, only cases in that status count; layout.ErrTooLong: finding them
 // takes too long.
-func (h *History) Cases(a pix.AccountID, status pix.CaseStatus, page, perPage int) (all []*ledger.Case, err error) {
-	read := func(limit *scanLimit) (err error) {
-		all, err = lookUp(h, a, func(v View) ([]*ledger.Case, error) {
+func (h *History) Cases(a pix.AccountID, status pix.CaseStatus, page, perPage int) ([]*ledger.Case, error) {
+	read := func(limit *scanLimit) ([]*ledger.Case, error) {
+		return lookUp(h, a, func(v View) ([]*ledger.Case, error) {
 			ordinals, err := pageOfCases(v, a, status, page, perPage, limit)
 			if err != nil {
 				return nil, err
 			}
 			return h.casesAt(v, a, ordinals)
 		})
-		return err
 	}
 	if status == 0 {
-		err = read(&scanLimit{})
-	} else {
-		err = h.limited(a, read)
+		return read(&scanLimit{})
 	}
-	return all, err
+	return limited(h, a, read)
 }
 
 // pageOfCases returns the ordinals of the cases on a page.

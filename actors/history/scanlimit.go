@@ -37,11 +37,11 @@ var errPlace = errors.New("history: the read needs a place")
 // limited calls read once the account has a place. It returns layout.ErrTooLong where the wait
 // and read together take longer than scanTime, and at once where scanQueue of the account's
 // reads wait already.
-func (h *History) limited(a pix.AccountID, read func(*scanLimit) error) error {
+func limited[T any](h *History, a pix.AccountID, read func(*scanLimit) (T, error)) (found T, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), h.scanTime)
 	defer cancel()
 	if h.scans.Take(ctx, a) != nil {
-		return layout.ErrTooLong
+		return found, layout.ErrTooLong
 	}
 	defer h.scans.Give(a)
 	return read(&scanLimit{ctx: ctx})

@@ -295,14 +295,14 @@ func TestWaitCounts(t *testing.T) {
 		}
 		began := time.Now()
 		time.AfterFunc(4*time.Second, func() { h.scans.Give(10) })
-		err := h.limited(1, func(limit *scanLimit) error {
+		_, err := limited(h, 1, func(limit *scanLimit) (none struct{}, err error) {
 			if waited := time.Since(began); waited != 4*time.Second {
 				t.Errorf("it has its place after %v", waited)
 			}
 			for limit.over() == nil {
 				time.Sleep(100 * time.Microsecond) // for each row
 			}
-			return layout.ErrTooLong
+			return none, layout.ErrTooLong
 		})
 		if took := time.Since(began); !errors.Is(err, layout.ErrTooLong) || took < scanTime || took > scanTime+200*time.Millisecond {
 			t.Errorf("it has ended after %v (%v)", took, err)

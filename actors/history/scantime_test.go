@@ -55,7 +55,7 @@ func TestPanicGivesThePlaceBack(t *testing.T) {
 	h := New(newBook(t).store)
 	func() {
 		defer func() { _ = recover() }()
-		_ = h.limited(1, func(*scanLimit) error { panic("damage") })
+		_, _ = limited(h, 1, func(*scanLimit) (int, error) { panic("damage") })
 	}()
 	if got := h.Counts(); got != (fair.Counts{}) {
 		t.Errorf("%+v", got)

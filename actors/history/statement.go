@@ -17,38 +17,33 @@ const mostInFlight = 1000
 // or the status processing, what is in flight, the newest first; then the movements, the
 // newest first. The filter's span of time is that of the final status or, for what is in
 // flight, of its creation. The filter's direction does not count.
-func (h *History) Statement(a pix.AccountID, f layout.Filter, p layout.Page) (all []*ledger.Transaction, err error) {
+func (h *History) Statement(a pix.AccountID, f layout.Filter, p layout.Page) ([]*ledger.Transaction, error) {
 	f.Direction = layout.AnyDirection
-	err = h.listed(a, f.ByTime(), func(v View, limit *scanLimit) error {
+	return h.listed(a, f.ByTime(), func(v View, limit *scanLimit) (all []*ledger.Transaction, err error) {
 		if p.Number == 1 && (f.Status == layout.AnyStatus || f.Status == layout.FilterProcessing) && f.Type != layout.FilterTED && f.Type != layout.FilterInternal {
 			if all, err = h.inFlight(v, a, &f, limit); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if f.Status == layout.FilterProcessing {
-			return nil // what is in flight has no place among the movements
+			return all, nil // what is in flight has no place among the movements
 		}
 		x := statementOf(a)
 		rows, err := x.page(v, &f, p, limit)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		booked, err := h.transactions(v, a, rows)
-		all = append(all, booked...)
-		return err
+		return append(all, booked...), err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
 }
 
 // Transactions returns one page of all of an account's transactions, the newest first. The
 // filter's span of time is that of the creation. If external is not empty, only transactions
 // with that external id count; the pages that lie among the newest fewRows of them need no place.
-func (h *History) Transactions(a pix.AccountID, external string, f layout.Filter, p layout.Page) (all []*ledger.Transaction, err error) {
+func (h *History) Transactions(a pix.AccountID, external string, f layout.Filter, p layout.Page) ([]*ledger.Transaction, error) {
 	few := f.ByTime() && (external == "" || p.Number <= fewRows/p.Size)
-	err = h.listed(a, few, func(v View, limit *scanLimit) error {
+	return h.listed(a, few, func(v View, limit *scanLimit) ([]*ledger.Transaction, error) {
 		x := itemsOf(a)
 		find := func() ([]numberedRow, error) { return x.page(v, &f, p, limit) }
 		if external != "" {
@@ -56,29 +51,25 @@ func (h *History) Transactions(a pix.AccountID, external string, f layout.Filter
 		}
 		rows, err := find()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		all, err = h.transactions(v, a, rows)
-		return err
+		return h.transactions(v, a, rows)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
 }
 
 // listed runs a read of a list. few says that the read looks at few rows, unless it finds that
 // it needs a place; any other read needs one in any case.
-func (h *History) listed(a pix.AccountID, few bool, read func(View, *scanLimit) error) error {
+func (h *History) listed(a pix.AccountID, few bool, read func(View, *scanLimit) ([]*ledger.Transaction, error)) ([]*ledger.Transaction, error) {
+	within := func(limit *scanLimit) ([]*ledger.Transaction, error) {
+		return lookUp(h, a, func(v View) ([]*ledger.Transaction, error) { return read(v, limit) })
+	}
 	if few {
-		err := h.look(a, func(v View) error { return read(v, &scanLimit{}) })
+		all, err := within(&scanLimit{})
 		if !errors.Is(err, errPlace) {
-			return err
+			return all, err
 		}
 	}
-	return h.limited(a, func(limit *scanLimit) error {
-		return h.look(a, func(v View) error { return read(v, limit) })
-	})
+	return limited(h, a, within)
 }
 
 // manyInFlight is how many transactions in flight are found one by one at most. Where there are

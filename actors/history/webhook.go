@@ -92,21 +92,20 @@ func (h *History) subscriptions(v View, lo, hi, after []byte, limit int) ([]*led
 // Deliveries lists deliveries of one subscription in a state. Pending ones come in the order of
 // their next attempts, others by event, the newest first. page counts from 1.
 // layout.ErrTooLong: finding them takes too long.
-func (h *History) Deliveries(t layout.Target, state layout.DeliveryState, p layout.Page) (all []ledger.DeliveryItem, err error) {
+func (h *History) Deliveries(t layout.Target, state layout.DeliveryState, p layout.Page) ([]ledger.DeliveryItem, error) {
 	skip := uint64(p.Number-1) * uint64(p.Size)
 	if skip/uint64(p.Size) != uint64(p.Number-1) {
 		return nil, nil // the page lies beyond every list
 	}
-	err = h.limited(t.Account, func(limit *scanLimit) error {
-		all = nil
-		return h.look(t.Account, func(v View) error {
+	return limited(h, t.Account, func(limit *scanLimit) ([]ledger.DeliveryItem, error) {
+		return lookUp(h, t.Account, func(v View) (all []ledger.DeliveryItem, err error) {
 			lo, hi := layout.DeliveriesOf(t, state, 0)
 			scan := v.ScanBack
 			if state == layout.DeliveryPending {
 				lo, hi = layout.PendingOf(t)
 				scan = v.Scan
 			}
-			return scan(lo, hi, func(k, b []byte) (bool, error) {
+			err = scan(lo, hi, func(k, b []byte) (bool, error) {
 				if err := limit.over(); err != nil || skip > 0 {
 					skip--
 					return err == nil, err
@@ -115,9 +114,9 @@ func (h *History) Deliveries(t layout.Target, state layout.DeliveryState, p layo
 				all = append(all, d)
 				return len(all) < p.Size, err
 			})
+			return all, err
 		})
 	})
-	return all, err
 }
 
 // AllDeliveries lists deliveries by subscription: of one subscription, where number is not 0; of

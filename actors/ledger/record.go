@@ -53,15 +53,14 @@ type Body struct {
 	DueWasKind layout.DueKind `cbor:"10,keyasint,omitempty"` // kind of the deleted due row
 	Prev       uint64         `cbor:"11,keyasint,omitempty"` // sequence of the previous record about the same transaction or case; 0: this is the first
 
-	Sums    *layout.RefundSums `cbor:"12,keyasint,omitempty"` // refund sums of the received payment, in a record that changes them
-	Case    *Case              `cbor:"13,keyasint,omitempty"`
-	HeldWas pix.Amount         `cbor:"14,keyasint,omitempty"` // what the case held before the record
-	OwedWas pix.Amount         `cbor:"15,keyasint,omitempty"` // what was owed for the case before the record; see Case.Owed
+	Sums     *layout.RefundSums `cbor:"12,keyasint,omitempty"` // refund sums of the received payment, in a record that changes them
+	Case     *Case              `cbor:"13,keyasint,omitempty"`
+	HeldWas  pix.Amount         `cbor:"14,keyasint,omitempty"` // what the case held before the record
+	OwedWas  pix.Amount         `cbor:"15,keyasint,omitempty"` // what was owed for the case before the record; see Case.Owed
+	ShortWas pix.Amount         `cbor:"18,keyasint,omitempty"` // what the case lacked before the record; see Case.Short
 
 	Subscription *Subscription `cbor:"16,keyasint,omitempty"`
 	Deliveries   []Delivery    `cbor:"17,keyasint,omitempty"` // which subscriptions get which of Events
-
-	ShortWas pix.Amount `cbor:"18,keyasint,omitempty"` // what the case lacked before the record; see Case.Short
 }
 
 // Record is one event in one account. The journal stores Account, Seq, Time and Kind beside

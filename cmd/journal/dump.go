@@ -42,7 +42,6 @@ func Dump(o DumpOptions, to io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	d := newDumping(o, to)
-	go d.print()
 	if o.Stream == "" {
 		err = d.waitWritten(d.all(store))
 	} else {

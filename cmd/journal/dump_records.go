@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync/atomic"
 
 	"pixd/actors/history"
 	"pixd/actors/pix"
@@ -14,32 +13,24 @@ import (
 )
 
 // dumpRun is one dump. One goroutine verifies the records and hands those that are to be
-// written to another, print, in chunks of many records.
+// written to another on the belt.
 type dumpRun struct {
 	DumpOptions
+	*belt
 	to       io.Writer
 	progress Progress
-
-	next     *chunk // chunk that is being filled
-	in, free chan *chunk
 	lines    []byte
-
-	failed  atomic.Bool
-	err     error         // why print stopped writing; may be read only after printed was closed
-	printed chan struct{} // closed when print has ended
 }
 
 func newDumping(o DumpOptions, to io.Writer) *dumpRun {
-	d := &dumpRun{DumpOptions: o, to: to, next: new(chunk), in: make(chan *chunk, chunksWaiting), free: make(chan *chunk, chunksWaiting+2), printed: make(chan struct{})}
+	d := &dumpRun{DumpOptions: o, to: to}
 	if d.Progress == nil {
 		d.Progress = func(Progress) {}
 	}
 	d.progress.Stage = "records"
+	d.belt = newBelt(d.write)
 	return d
 }
-
-// errDump ends the walk over the records after print has failed.
-var errDump = errors.New("a record handed on was not written")
 
 // all takes the records of all streams. Those of a batch are handed on when the whole batch is
 // verified. If one of its records is damaged, those before that record are handed on.
@@ -79,52 +70,16 @@ func (d *dumpRun) copyRecord(r wal.Record) error {
 	if at := pix.Millis(r.Time); at >= d.From && (d.Until == 0 || at < d.Until) {
 		d.next.add(numberedRecord{Record: r, batches: d.progress.Batches})
 	}
-	if d.failed.Load() {
-		return errDump
-	}
-	return nil
-}
-
-// sendFull hands the chunk to print, if it is full.
-func (d *dumpRun) sendFull() {
-	if len(d.next.bytes) < chunkBytes {
-		return
-	}
-	d.in <- d.next
-	select {
-	case d.next = <-d.free:
-	default:
-		d.next = new(chunk)
-	}
+	return d.goesOn()
 }
 
 // waitWritten waits until everything taken is written. walked is why no more records were taken.
-// Where print has failed, it has failed at an earlier record.
+// Where the writing has failed, it has failed at an earlier record.
 func (d *dumpRun) waitWritten(walked error) error {
-	d.in <- d.next
-	close(d.in)
-	<-d.printed
-	if d.err != nil {
-		return d.err
+	if err := d.end(); err != nil {
+		return err
 	}
 	return walked
-}
-
-// print writes records until the walk over them has ended. After its first error it ignores
-// further records.
-func (d *dumpRun) print() {
-	defer close(d.printed)
-	for c := range d.in {
-		if d.err == nil {
-			d.err = d.write(c)
-			d.failed.Store(d.err != nil)
-		}
-		c.clear()
-		select {
-		case d.free <- c:
-		default:
-		}
-	}
 }
 
 // write writes the lines of a chunk. If a record cannot be read, those before it are written.

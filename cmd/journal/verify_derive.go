@@ -1,9 +1,7 @@
 package journal
 
 import (
-	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"pixd/actors/account"
 	"pixd/actors/history"
@@ -26,12 +24,8 @@ type deriver struct {
 	accounts map[pix.AccountID]*accountCheck
 	rows     []layout.Row
 
-	next     *chunk      // chunk that the walk over the records is filling
-	in, free chan *chunk // in: chunks to derive; free: derived chunks that can be filled again
-
-	failed atomic.Bool
-	err    error          // why run stopped deriving; may be read only after run has returned
-	at     numberedRecord // the record at which err happened
+	*belt
+	at numberedRecord // the record at which the work has failed
 }
 
 // accountCheck is an account as its records read so far make it, with its stored head row. The two
@@ -43,50 +37,22 @@ type accountCheck struct {
 	threads threads
 }
 
-// errDerive ends the walk over the records after a deriver has failed.
-var errDerive = errors.New("a record handed on does not hold")
-
 // copyRecord copies a record for the deriver.
 func (d *deriver) copyRecord(r numberedRecord) error {
 	d.next.add(r)
-	if len(d.next.bytes) >= chunkBytes {
-		d.send()
-	}
-	if d.failed.Load() {
-		return errDerive
+	d.sendFull()
+	return d.goesOn()
+}
+
+// derive derives the records of a chunk.
+func (d *deriver) derive(c *chunk) error {
+	for i := range c.records {
+		if err := d.record(&c.records[i]); err != nil {
+			d.at = c.records[i]
+			return err
+		}
 	}
 	return nil
-}
-
-// send hands the filled chunk to run.
-func (d *deriver) send() {
-	d.in <- d.next
-	select {
-	case d.next = <-d.free:
-	default:
-		d.next = new(chunk)
-	}
-}
-
-// run derives records until the walk over the records has ended. After its first error it
-// ignores further records.
-func (d *deriver) run() {
-	for c := range d.in {
-		for i := range c.records {
-			if d.err != nil {
-				break
-			}
-			if d.err = d.record(&c.records[i]); d.err != nil {
-				d.at = c.records[i]
-				d.failed.Store(true)
-			}
-		}
-		c.clear()
-		select {
-		case d.free <- c:
-		default:
-		}
-	}
 }
 
 func (d *deriver) record(n *numberedRecord) error {

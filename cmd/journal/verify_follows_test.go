@@ -110,7 +110,7 @@ func TestThreads(t *testing.T) {
 // first in the order of writing is returned, with the counts up to that record.
 func TestVerifyTellsTheFirst(t *testing.T) {
 	walk, late, early := errors.New("walk"), errors.New("late"), errors.New("early")
-	v := &verification{derivers: []*deriver{{}, {}, {}}}
+	v := &verification{derivers: []*deriver{{belt: &belt{}}, {belt: &belt{}}, {belt: &belt{}}}}
 	v.report.Records = 99
 	if err := v.firstOf(walk); !errors.Is(err, walk) || v.report.Records != 99 {
 		t.Error(err, v.report)

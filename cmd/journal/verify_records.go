@@ -2,7 +2,6 @@ package journal
 
 import (
 	"errors"
-	"sync"
 
 	"pixd/actors/pix"
 	"pixd/actors/registry"
@@ -12,38 +11,11 @@ import (
 
 // One goroutine verifies the records in the order of writing. Others, the derivers, decode,
 // replay and project the records. Each deriver has some of the streams, and gets the records
-// of its streams in order, in chunks of many records.
+// of its streams in order.
 const (
-	derivers      = 2
-	chunkBytes    = 64 << 10
-	chunksWaiting = 8
-	rowRoom       = 12 << 20 // bytes of rows that each deriver sorts in memory at once
+	derivers = 2
+	rowRoom  = 12 << 20 // bytes of rows that each deriver sorts in memory at once
 )
-
-// numberedRecord is a record with its position in the order of writing.
-type numberedRecord struct {
-	wal.Record
-	order   uint64 // position in the order of writing, from 1 on
-	batches uint64 // number of batches written before the record's batch
-}
-
-// chunk is a number of records that one goroutine hands to another; bytes holds the records'
-// bodies.
-type chunk struct {
-	records []numberedRecord
-	bytes   []byte
-}
-
-// add copies a record into the chunk.
-func (c *chunk) add(r numberedRecord) {
-	at := len(c.bytes)
-	c.bytes = append(c.bytes, r.Body...)
-	r.Body = c.bytes[at:len(c.bytes):len(c.bytes)]
-	c.records = append(c.records, r)
-}
-
-// clear empties the chunk, to be filled again.
-func (c *chunk) clear() { c.records, c.bytes = c.records[:0], c.bytes[:0] }
 
 // begin creates the derivers.
 func (v *verification) begin(dir string) error {
@@ -54,7 +26,6 @@ func (v *verification) begin(dir string) error {
 		}
 		d := &deriver{
 			store: v.store, sorter: s, registry: registry.NewMachine(), accounts: map[pix.AccountID]*accountCheck{},
-			in: make(chan *chunk, chunksWaiting), free: make(chan *chunk, chunksWaiting+2), next: new(chunk),
 		}
 		v.derivers = append(v.derivers, d)
 	}
@@ -76,9 +47,8 @@ func (v *verification) deriver(s wal.Stream) *deriver {
 
 // records verifies all records.
 func (v *verification) records() error {
-	var work sync.WaitGroup
 	for _, d := range v.derivers {
-		work.Go(d.run)
+		d.belt = newBelt(d.derive)
 	}
 	var err error
 	order := uint64(0)
@@ -93,10 +63,8 @@ func (v *verification) records() error {
 		v.tell(v.progress)
 	})
 	for _, d := range v.derivers {
-		d.send()
-		close(d.in)
+		_ = d.end() // firstOf returns the first error of all
 	}
-	work.Wait()
 	return v.firstOf(err)
 }
 

@@ -2,12 +2,12 @@ package recordjson
 
 import (
 	"bytes"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-json"
 
-	"pixd/actors/ledger"
 	"pixd/cmd/terminal"
 	"pixd/httpapi"
 )
@@ -39,20 +39,18 @@ func masked(url string) string {
 	return url
 }
 
-// answer writes a stored answer. An object's members are shown in the order of their names. A body
-// that is no JSON object is masked whole: nobody knows what in it may be secret.
-func (l *line) answer(a *ledger.Stored) {
-	l.add("code", int64(a.Code))
-	if len(a.Body) == 0 {
-		return
-	}
-	body, err := withoutSecrets(a.Body)
+// writeAnswer writes the body of a stored answer. An object's members are shown in the order of
+// their names. A body that is no JSON object is masked whole: nobody knows what in it may be secret.
+func writeAnswer(l *line, name string, v reflect.Value) {
+	body, err := withoutSecrets(v.Bytes())
 	if err != nil {
-		l.secret("body", true)
+		l.text(name, mask)
 		return
 	}
-	l.name("body")
-	l.b = appendRaw(l.b, string(body))
+	l.name(name)
+	for _, r := range string(body) { // its quotes have their escapes already
+		l.b = terminal.AppendJSON(l.b, r)
+	}
 }
 
 // withoutSecrets returns an answer's body with the secrets in it masked. The error says why it is
@@ -92,12 +90,4 @@ func maskSecrets(v any) {
 			}
 		}
 	}
-}
-
-// appendRaw appends JSON whose strings have their quotes and escapes already.
-func appendRaw(b []byte, s string) []byte {
-	for _, r := range s {
-		b = terminal.AppendJSON(b, r)
-	}
-	return b
 }

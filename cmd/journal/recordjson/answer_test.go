@@ -3,6 +3,7 @@ package recordjson
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode"
@@ -14,12 +15,13 @@ import (
 // shown returns how a stored answer's body is shown.
 func shown(t *testing.T, body string) string {
 	t.Helper()
-	l := &line{[]byte("{")}
-	l.answer(&ledger.Stored{Code: 200, Body: []byte(body)})
-	got, ok := strings.CutPrefix(string(l.b), `{"code":200`)
+	l := &line{b: []byte("{")}
+	writerOf(reflect.TypeFor[ledger.Stored]())(l, "answer", reflect.ValueOf(&ledger.Stored{Code: 200, Body: []byte(body)}).Elem())
+	got, ok := strings.CutPrefix(string(l.b), `{"answer":{"code":200`)
 	if !ok || !json.Valid([]byte(string(l.b)+"}")) {
 		t.Errorf("%s: shown as %s", body, l.b)
 	}
+	got = strings.TrimSuffix(got, "}")
 	return strings.TrimPrefix(got, `,"body":`)
 }
 
