@@ -6,7 +6,7 @@ import "slices"
 type EventKind uint8
 
 // String is the name of the kind, as merchants subscribe to it.
-func (k EventKind) String() string { return eventNames[k] }
+func (k EventKind) String() string { return nameAt(eventNames[:], k) }
 
 // The webhook events that a record can cause. Events are numbered in the order of
 // Body.Events; the last one has the number Totals.Events.

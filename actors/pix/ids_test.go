@@ -255,3 +255,12 @@ func TestBRL(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesOfUnknownValues checks that a value without a name is its number.
+func TestNamesOfUnknownValues(t *testing.T) {
+	for _, v := range []interface{ String() string }{TxStatus(200), CaseStatus(200), CaseResult(200), EventKind(200), KeyType(200)} {
+		if got := v.String(); got != "200" {
+			t.Errorf("%T: %q", v, got)
+		}
+	}
+}

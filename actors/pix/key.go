@@ -9,7 +9,7 @@ import (
 type KeyType uint8
 
 // String is the type's name in requests and answers.
-func (t KeyType) String() string { return keyTypeNames[t] }
+func (t KeyType) String() string { return nameAt(keyTypeNames[:], t) }
 
 // The key types of the directory (DICT).
 const (

@@ -1,5 +1,7 @@
 package pix
 
+import "strconv"
+
 // TxKind is the kind of a transaction. Its values are stored.
 type TxKind uint8
 
@@ -47,7 +49,7 @@ const (
 type TxStatus uint8
 
 // String is the status's name in messages and in the operator API.
-func (s TxStatus) String() string { return statusNames[s] }
+func (s TxStatus) String() string { return nameAt(statusNames[:], s) }
 
 // InFlight tells whether a payout or refund in this status has its amount and fee held.
 func (s TxStatus) InFlight() bool {
@@ -87,7 +89,7 @@ var statusNames = [...]string{
 type CaseStatus uint8
 
 // String is the status's name in answers.
-func (s CaseStatus) String() string { return caseStatusNames[s] }
+func (s CaseStatus) String() string { return nameAt(caseStatusNames[:], s) }
 
 // Decided tells whether the status is final.
 func (s CaseStatus) Decided() bool { return s >= CaseClosed }
@@ -112,7 +114,7 @@ func CaseStatuses() []CaseStatus {
 type CaseResult uint8
 
 // String is the directory's word for the result; empty for no result.
-func (r CaseResult) String() string { return caseResultNames[r] }
+func (r CaseResult) String() string { return nameAt(caseResultNames[:], r) }
 
 // The results of an analysis. Source: the directory's infraction report (DICT API).
 const (
@@ -150,3 +152,12 @@ const (
 	BucketInstitution Bucket = 2 // limit of the institution, in one queue of all accounts; no longer given
 	BucketShared      Bucket = 3 // limit of the institution, in a queue of the account's own
 )
+
+// nameAt returns the name of an enumeration's value; of a value without a name, which a newer version
+// may have stored, its number.
+func nameAt[T ~uint8](names []string, v T) string {
+	if int(v) < len(names) {
+		return names[v]
+	}
+	return strconv.Itoa(int(v))
+}

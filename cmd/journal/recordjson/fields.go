@@ -29,7 +29,7 @@ var typeWriters = map[reflect.Type]writer{
 	reflect.TypeFor[uint64]():               writeUnsigned,
 	reflect.TypeFor[pix.Amount]():           writeInteger,
 	reflect.TypeFor[[16]byte]():             func(l *line, name string, v reflect.Value) { l.text(name, hex.EncodeToString(v.Bytes())) },
-	reflect.TypeFor[pix.EventMask]():        bits(func(bit int) string { return nameOf(pix.EventKind(bit)) }),
+	reflect.TypeFor[pix.EventMask]():        bits(func(bit int) string { return pix.EventKind(bit).String() }),
 	reflect.TypeFor[registry.Permissions](): bits(permission),
 	reflect.TypeFor[pix.TxKind]():           words(txKinds),
 	reflect.TypeFor[pix.Bucket]():           words(buckets),
@@ -52,7 +52,7 @@ func writerOf(t reflect.Type) writer {
 		return func(l *line, name string, v reflect.Value) { write(l, name, v.Elem()) }
 	case t.Implements(reflect.TypeFor[fmt.Stringer]()):
 		return func(l *line, name string, v reflect.Value) {
-			l.text(name, nameOf(v.Interface().(fmt.Stringer)))
+			l.text(name, v.Interface().(fmt.Stringer).String())
 		}
 	case k == reflect.Struct:
 		return objectOf(t)
@@ -60,16 +60,6 @@ func writerOf(t reflect.Type) writer {
 		return listOf(writerOf(t.Elem()))
 	}
 	panic("recordjson: no form for a " + t.String())
-}
-
-// nameOf returns the text of a value; of an enumeration's value without a name, the number.
-func nameOf(v fmt.Stringer) (name string) {
-	defer func() {
-		if unknown := recover(); unknown != nil {
-			name = fmt.Sprintf("%d", v)
-		}
-	}()
-	return v.String()
 }
 
 func writeInteger(l *line, name string, v reflect.Value)  { l.integer(name, v.Int()) }

@@ -30,7 +30,7 @@ func writeEvents(l *line, name string, v reflect.Value) {
 	l.list(name, v.Len(), func(i int) {
 		l.object("", func() {
 			if r.Events[i] != 0 {
-				l.text("type", nameOf(r.Events[i]))
+				l.text("type", r.Events[i].String())
 			}
 			if r.Tx != nil || r.Case != nil { // the ids are made of the transaction's or the case's
 				e := r.Event(i)
