@@ -62,9 +62,9 @@ const (
 	receiptShare = 1
 	receiptQueue = 16
 	receiptWait  = 5 * time.Second // the most time for which a request waits for its place
-	// receiptRest is how long a place rests after a drawing where other accounts send requests, too: as
-	// long as a drawing takes, so that drawings without a pause leave half of the place's processor, and
-	// of the heap, to their payments.
+	// receiptRest is how long a place stays taken after a drawing, if another account has sent requests
+	// in the last second. It is the time of one drawing, so an account that draws without a pause uses
+	// its place half of the time, and leaves the other half of that processor to others' payments.
 	receiptRest = 15 * time.Millisecond
 )
 

@@ -16,8 +16,8 @@ const readPatience = 10 * time.Second
 // readers counts the reads that have begun and not ended. Pebble must not be closed before
 // they end: it would panic, or report their iterators as leaked.
 type readers struct {
-	count atomic.Int64  // below zero once end was called
-	none  chan struct{} // capacity 1: after end was called, receives a value once the last read has ended
+	count atomic.Int64  // below zero once close was called
+	none  chan struct{} // capacity 1: after close was called, receives a value once the last read has ended
 }
 
 func newReaders() readers { return readers{none: make(chan struct{}, 1)} }

@@ -43,8 +43,7 @@ func (s *Store) Verify(fn func(Record) error, passed func(Report)) (Report, erro
 	return rep, s.findUnnamed(w.tails)
 }
 
-// findUnnamed looks for records that no batch names: the last record of each stream must be
-// the last one that the batches name.
+// findUnnamed checks that no stream has a record after the last one of it that the batches name.
 func (s *Store) findUnnamed(tails map[Stream]tail) error {
 	var stream Stream
 	var seq uint64

@@ -74,9 +74,9 @@ func (s *Shell) reapChildren() {
 	s.idle = nil
 }
 
-// brought puts the reporting child actor on the idle list and hands its report to the
+// takeJobReport puts the reporting child actor on the idle list and hands its report to the
 // account.
-func (s *Shell) brought(b *transfer.Brought) {
+func (s *Shell) takeJobReport(b *transfer.JobReport) {
 	s.rested(b.Child)
 	s.Take(ReportMessage(s.Dependencies, Report{b.Job.Account, b.Outcome, b.Job.Task, outcomeAgain}))
 }
@@ -97,12 +97,12 @@ func (o overChildren) HandleFailure(_ *actor.ActorSystem, s actor.Supervisor, ch
 	d.deps.Log.Error("transfer: panic", "transaction", j.Tx.Public(), "panic", reason, "stack", string(debug.Stack()))
 	// This runs in the account's actor. It must not wait for the entry's lock: whoever
 	// passivates the account holds the lock while it waits for this actor.
-	d.again(j.Account, &transfer.Brought{Job: j, Outcome: transfer.Lost(*j)})
+	d.again(j.Account, &transfer.JobReport{Job: j, Outcome: transfer.Lost(*j)})
 	d.children.work.Done()
 }
 
-// children counts the child actors that are at work. After end was called, no child actor
-// begins work.
+// children counts the child actors that are at work. After endReports was called, no child
+// actor begins work.
 type children struct {
 	mu    sync.Mutex
 	ended bool
@@ -125,7 +125,7 @@ func (c *children) endReports() {
 }
 
 // over returns a channel that is closed once every child actor at work has reported. It is
-// called after end.
+// called after endReports.
 func (c *children) over() <-chan struct{} {
 	done := make(chan struct{})
 	go func() { c.work.Wait(); close(done) }()

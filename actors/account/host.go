@@ -27,7 +27,7 @@ type Journal interface {
 	Tell(wal.Stream, []wal.Out)
 }
 
-// The default limits on requests in work.
+// The default limits on requests that are handled at once; see Limits.
 const (
 	DefaultPerAccount = 4096
 	DefaultTransfers  = 16384

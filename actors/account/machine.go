@@ -220,7 +220,7 @@ func (m *Machine) write(records []ledger.Record) wal.Entry {
 		m.rows = append(m.rows, m.headRow())
 	}
 	e.Ops = ops(m.rows)
-	m.witness()
+	m.addToFilters()
 	return e
 }
 
@@ -235,10 +235,10 @@ func (m *Machine) follow(t *ledger.Transaction) {
 	}
 }
 
-// witness adds the end-to-end rows, refund sums and claims of this step to the filters before they are
+// addToFilters adds the end-to-end rows, refund sums and claims of this step to the filters before they are
 // written. If the write fails, a filter has a key that does not exist, which does no harm;
 // a filter must never lack a key that exists.
-func (m *Machine) witness() {
+func (m *Machine) addToFilters() {
 	for _, r := range m.rows {
 		if layout.MostlyAbsent(r.Key) {
 			m.config.Present.Add(r.Key)

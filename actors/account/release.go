@@ -94,7 +94,7 @@ func (s *Shell) park(e *Effect, from asker) {
 // writes: its answers are released at once.
 func (s *Shell) submit(entry *wal.Entry, u undo) {
 	guarded := len(entry.Records) > 0 || len(u.started) > 0
-	if len(entry.Records) == 0 && len(entry.Ops) == 0 && s.machine.overlay.empty() && s.landed() {
+	if len(entry.Records) == 0 && len(entry.Ops) == 0 && s.machine.overlay.empty() && s.allEntriesWritten() {
 		if guarded {
 			s.guard(u).Release(nil)
 		}
@@ -111,10 +111,10 @@ func (s *Shell) submit(entry *wal.Entry, u undo) {
 	s.machine.Submitted(s.Journal.Append(entry))
 }
 
-// landed tells whether every guarded entry (see guard) was written. Durability alone does
+// allEntriesWritten tells whether every guarded entry (see guard) was written. Durability alone does
 // not prove it: the journal counts an entry as durable before it reports that it refused
 // the entry.
-func (s *Shell) landed() bool { return s.flying.Load() == 0 && s.refusals.Load() == s.seen }
+func (s *Shell) allEntriesWritten() bool { return s.flying.Load() == 0 && s.refusals.Load() == s.seen }
 
 // holdToWritten wraps the outs of an entry without records. Such an out is refused where an
 // earlier entry of the account was refused, because the out was decided on that entry's

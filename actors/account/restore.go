@@ -9,7 +9,7 @@ import (
 	"pixd/wal"
 )
 
-// headRow encodes the machine's head as a row.
+// headRow encodes the machine's head as a row, and notes that the row has the head as it is now.
 func (m *Machine) headRow() layout.Row {
 	m.headAt = m.head.Seq
 	return HeadRow(&m.head, m.sum)

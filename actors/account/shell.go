@@ -80,8 +80,8 @@ func (s *Shell) Take(message any) {
 	case *assign:
 		s.id = m.id
 		s.load()
-	case *transfer.Brought:
-		s.brought(m)
+	case *transfer.JobReport:
+		s.takeJobReport(m)
 	case *trim:
 		if s.machine != nil && s.broken == nil && !s.machine.Trim(s.Journal.Durable()) {
 			m.again()

@@ -114,7 +114,7 @@ func (a *Account) Record(r *ledger.Record) {
 		}
 	}
 	if r.Case != nil {
-		a.held(r.Case)
+		a.applyCase(r.Case)
 	}
 	if r.Sums != nil {
 		a.takeSums(r)
@@ -131,8 +131,9 @@ func (a *Account) Record(r *ledger.Record) {
 		r.Seq, r.Kind, r.Totals.Balance, r.Totals.Held, r.Totals.MEDHeld, r.Totals.Owed, a.balance, a.pending, a.med, a.owed)
 }
 
-// held takes a case in its newest state.
-func (a *Account) held(k *ledger.Case) {
+// applyCase replaces what was known of a case by its newest state: it corrects the sums that cases
+// hold and are owed, and forgets a case that holds nothing and has no time limit.
+func (a *Account) applyCase(k *ledger.Case) {
 	if was := a.cases[k.Ordinal]; was != nil {
 		a.move(&a.med, -was.Held)
 		a.move(&a.owed, -was.Owed())

@@ -100,7 +100,7 @@ func (l *lane) heard(r Result, now pix.Millis) (alert bool) {
 // tasks are due, a quarter of Bounds.AtOnce is reserved for them.
 func (l *lane) roomForFresh(now pix.Millis) bool {
 	most := l.machine.bounds.AtOnce
-	return !l.line.Full() && (l.fresh < most-most/4 || !l.later.waits(now))
+	return !l.line.Full() && (l.fresh < most-most/4 || !l.later.hopefulDue(now))
 }
 
 // start starts the task of a row, or parks the row. False: there is no room for it.

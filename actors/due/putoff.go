@@ -70,5 +70,5 @@ func (p *putOff) due(now pix.Millis, spend func() bool) (l later, ok bool) {
 	return l, ok
 }
 
-// waits tells whether the time of a task in hopeful has come.
-func (p *putOff) waits(now pix.Millis) bool { return p.hopeful.Due(now) }
+// hopefulDue tells whether the time of a task in hopeful has come.
+func (p *putOff) hopefulDue(now pix.Millis) bool { return p.hopeful.Due(now) }

@@ -205,7 +205,7 @@ func TestThroughTheGate(t *testing.T) {
 		"anyone":      {0, func(h *History) (any, error) { got, err := h.Anyone(tx.Public()); return got == nil, err }},
 		"in flight":   {0, func(h *History) (any, error) { got, _, err := h.InFlight(1, nil, nil, 9); return got == nil, err }},
 		"ended": {0, func(h *History) (any, error) {
-			got, _, err := h.Ended(1, pix.StatusSettled, nil, 9)
+			got, _, err := h.FinalPayouts(1, pix.StatusSettled, nil, 9)
 			return got == nil, err
 		}},
 		"statement": {1, func(h *History) (any, error) {

@@ -36,7 +36,7 @@ func (h *History) Reference(a pix.AccountID, external string) (*ledger.Transacti
 		return nil, nil
 	}
 	return lookUp(h, a, func(v View) (*ledger.Transaction, error) {
-		seq, err := chosen(v, a, external)
+		seq, err := newestByExternalID(v, a, external)
 		if err != nil || seq == 0 {
 			return nil, err
 		}
@@ -44,9 +44,9 @@ func (h *History) Reference(a pix.AccountID, external string) (*ledger.Transacti
 	})
 }
 
-// chosen returns the sequence of the newest record about the transaction that an external id
+// newestByExternalID returns the sequence of the newest record about the transaction that an external id
 // stands for; 0: there is none.
-func chosen(v View, a pix.AccountID, external string) (uint64, error) {
+func newestByExternalID(v View, a pix.AccountID, external string) (uint64, error) {
 	var moved, open, newest uint64
 	rows := 0
 	lo, hi := layout.ExternalRange(a, external)

@@ -68,7 +68,7 @@ func (h *History) underEndToEnd(v View, only pix.AccountID, e2e string) (*ledger
 			if tx != nil || only != 0 || refused != nil {
 				continue
 			}
-			if refused, err = h.unseen(row.Account, m, e2e); err != nil {
+			if refused, err = h.refusedUnseen(row.Account, m, e2e); err != nil {
 				return nil, err
 			}
 		}
@@ -89,9 +89,9 @@ func (h *History) shownByID(v View, id pix.TxID) (*ledger.Transaction, error) {
 	return h.item(v, row)
 }
 
-// unseen reads a payout under an end-to-end id that was refused before its merchant could see it;
+// refusedUnseen reads a payout under an end-to-end id that was refused before its merchant could see it;
 // nil for any other.
-func (h *History) unseen(a pix.AccountID, m layout.Member, e2e string) (*ledger.Owned, error) {
+func (h *History) refusedUnseen(a pix.AccountID, m layout.Member, e2e string) (*ledger.Owned, error) {
 	tx, err := h.transaction(a, m.Seq)
 	if err != nil || tx.ID != m.ID || tx.Status != pix.StatusRefused || tx.EndToEnd != e2e {
 		return nil, err
@@ -145,9 +145,9 @@ func (h *History) InFlight(a pix.AccountID, statuses []pix.TxStatus, after []byt
 	})
 }
 
-// Ended lists payouts with the given final status, in the same way as InFlight, sorted by
+// FinalPayouts lists payouts with the given final status, in the same way as InFlight, sorted by
 // account and then the oldest first.
-func (h *History) Ended(a pix.AccountID, status pix.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error) {
+func (h *History) FinalPayouts(a pix.AccountID, status pix.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error) {
 	lo, hi := layout.ItemsOf(a)
 	return pageOf(h, lo, hi, after, limit, func(k, b []byte) (ledger.Owned, bool, error) {
 		row, err := layout.DecodeItemRow(b)

@@ -141,9 +141,9 @@ func TestAnyoneReturned(t *testing.T) {
 	}
 }
 
-// TestEnded checks that Ended lists exactly the payouts with the wanted status, page by
+// TestFinalPayouts checks that FinalPayouts lists exactly the payouts with the wanted status, page by
 // page.
-func TestEnded(t *testing.T) {
+func TestFinalPayouts(t *testing.T) {
 	b := newBook(t)
 	h := New(b.store)
 	ended := map[pix.TxStatus][]pix.TxID{}
@@ -161,7 +161,7 @@ func TestEnded(t *testing.T) {
 	} {
 		var got []pix.TxID
 		for after, more := []byte(nil), true; more; more = after != nil {
-			page, next, err := h.Ended(0, status, after, 3)
+			page, next, err := h.FinalPayouts(0, status, after, 3)
 			if err != nil || len(page) > 3 {
 				t.Fatal(page, err)
 			}
@@ -173,7 +173,7 @@ func TestEnded(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%v: %v, want %v", status, got, want)
 		}
-		one, _, err := h.Ended(2, status, nil, 100)
+		one, _, err := h.FinalPayouts(2, status, nil, 100)
 		if err != nil || len(one) != len(want)/2 || len(one) > 0 && one[0].Account != 2 {
 			t.Errorf("of one account: %v %v", one, err)
 		}

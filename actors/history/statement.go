@@ -47,7 +47,7 @@ func (h *History) Transactions(a pix.AccountID, external string, f layout.Filter
 		x := itemsOf(a)
 		find := func() ([]numberedRow, error) { return x.page(v, &f, p, limit) }
 		if external != "" {
-			find = func() ([]numberedRow, error) { return x.named(v, external, &f, p, limit) }
+			find = func() ([]numberedRow, error) { return x.rowsByExternalID(v, external, &f, p, limit) }
 		}
 		rows, err := find()
 		if err != nil {
@@ -137,8 +137,8 @@ func ordinalOf(v View, id pix.TxID) (uint64, error) {
 	return row.Ordinal, err
 }
 
-// named returns the rows on a page of the transactions with an external id, the newest first.
-func (x *index) named(v View, external string, f *layout.Filter, p layout.Page, limit *scanLimit) (rows []numberedRow, err error) {
+// rowsByExternalID returns the rows on a page of the transactions with an external id, the newest first.
+func (x *index) rowsByExternalID(v View, external string, f *layout.Filter, p layout.Page, limit *scanLimit) (rows []numberedRow, err error) {
 	first, last, err := x.bounds(v, f)
 	skip := uint64(p.Number-1) * uint64(p.Size)
 	if err != nil || first > last || skip/uint64(p.Size) != uint64(p.Number-1) {

@@ -42,8 +42,8 @@ type stakes struct {
 	released pix.Amount // what it may release of a payout's or refund's hold
 }
 
-// alone is gather for a command whose decision needs no facts and leaves no more money for refunds.
-func (g *gathering) alone(c decider) (decider, error) {
+// needsNoFacts is gather for a command whose decision needs no facts and leaves no more money for refunds.
+func (g *gathering) needsNoFacts(c decider) (decider, error) {
 	g.stakes.none = true
 	return c, nil
 }

@@ -26,16 +26,16 @@ func (c RetryCase) decide(d *draft) Decision {
 	case !k.Stopped || k.Held == 0:
 		return refuseWith(refuse(RefuseNotFailed, "no refund for the case has failed for good"))
 	case d.mayStillSettle(&k):
-		return refuseWith(refuse(RefuseNotFailed, "a refund for the case that has failed may still settle until "+d.unsure(&k).String()))
+		return refuseWith(refuse(RefuseNotFailed, "a refund for the case that has failed may still settle until "+d.mayStillSettleUntil(&k).String()))
 	}
 	k.Stopped, k.Unsure, k.Operator = false, 0, c.Operator
 	d.mustAddCase(CaseRetried, &k, Body{})
 	return d.doneCase(&k)
 }
 
-// unsure is engine time until which a failed refund for a case may still settle. Versions of the
+// mayStillSettleUntil is engine time until which a failed refund for a case may still settle. Versions of the
 // engine that did not count their refunds did not note it: then it is 12 h from the start.
-func (d *draft) unsure(k *Case) pix.Millis {
+func (d *draft) mayStillSettleUntil(k *Case) pix.Millis {
 	if k.Stopped && k.Parts == 0 {
 		return max(k.Unsure, d.stamp.Start+MaxRepeatWindow)
 	}
@@ -44,6 +44,6 @@ func (d *draft) unsure(k *Case) pix.Millis {
 
 // mayStillSettle tells whether a failed refund for a case may still settle.
 func (d *draft) mayStillSettle(k *Case) bool {
-	until := d.unsure(k)
+	until := d.mayStillSettleUntil(k)
 	return until != 0 && (d.stamp.Doubted && k.Unsure != 0 || d.stamp.Clock < until)
 }

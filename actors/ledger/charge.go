@@ -15,7 +15,7 @@ type CreateCharge struct {
 
 func (c CreateCharge) traits() Traits { return Traits{Claim: c.Claim} }
 
-func (c CreateCharge) gather(g *gathering) (decider, error) { return g.alone(c) }
+func (c CreateCharge) gather(g *gathering) (decider, error) { return g.needsNoFacts(c) }
 
 // decide opens a charge. Refusals, in order: amount, description.
 func (c CreateCharge) decide(d *draft) Decision {

@@ -139,7 +139,7 @@ type KeepAnswer struct {
 
 func (c KeepAnswer) traits() Traits { return Traits{Claim: c.Claim} }
 
-func (c KeepAnswer) gather(g *gathering) (decider, error) { return g.alone(c) }
+func (c KeepAnswer) gather(g *gathering) (decider, error) { return g.needsNoFacts(c) }
 
 func (c KeepAnswer) decide(d *draft) Decision {
 	d.mustAdd(AnswerKept, Body{Claim: c.Claim, Stored: &c.Stored})
@@ -153,6 +153,6 @@ type Recall struct{ Claim *Claim }
 
 func (c Recall) traits() Traits { return Traits{Claim: c.Claim} }
 
-func (c Recall) gather(g *gathering) (decider, error) { return g.alone(c) }
+func (c Recall) gather(g *gathering) (decider, error) { return g.needsNoFacts(c) }
 
 func (Recall) decide(*draft) Decision { return Decision{} }

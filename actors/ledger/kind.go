@@ -288,8 +288,8 @@ func (k RecordKind) String() string {
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
-// Answers tells whether records of this kind store the answer to the request of their
-// claim.
+// Answers tells whether records of this kind store the answer to a merchant's request, which is sent
+// again when the request is repeated under its Idempotency-Key.
 func (k RecordKind) Answers() bool { return k.row().answers }
 
 // shows tells whether the record makes its transaction visible to the merchant. A payment

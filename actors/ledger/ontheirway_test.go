@@ -69,11 +69,11 @@ func TestBeside(t *testing.T) {
 	}
 	stamp := h.stamp()
 	g := &gathering{Reader: h, account: h.account, stamp: &stamp}
-	got, err := g.beside(mine, &layout.RefundSums{Original: of, InFlight: 401}, []*Case{one, two})
+	got, err := g.otherRefundsInFlight(mine, &layout.RefundSums{Original: of, InFlight: 401}, []*Case{one, two})
 	if err != nil || len(got) != 2 || got[0] != 30 || got[1] != 90 {
 		t.Errorf("beside %v (%v)", got, err)
 	}
-	if got, err := g.beside(mine, &layout.RefundSums{Original: of, InFlight: 400}, []*Case{one, two}); err != nil || got != nil {
+	if got, err := g.otherRefundsInFlight(mine, &layout.RefundSums{Original: of, InFlight: 400}, []*Case{one, two}); err != nil || got != nil {
 		t.Errorf("there is room for all: %v (%v)", got, err)
 	}
 }

@@ -13,7 +13,7 @@ func (c *outcome) ofPayout(d *draft) Decision {
 	}
 	t := *c.tx
 	if !t.Status.InFlight() {
-		return d.afterwards(t, &c.ResolveTransfer)
+		return d.applyResultAfterFinal(t, &c.ResolveTransfer)
 	}
 	if c.Owner != (pix.Party{}) {
 		t.Counterparty = c.Owner
@@ -59,7 +59,7 @@ func (d *draft) applyAcceptance(t Transaction, doubt bool) Decision {
 	return d.acceptedAgain(t, doubt)
 }
 
-// acceptedAgain is accepted for a payout that the merchant has seen already.
+// acceptedAgain is accept for a payout that the merchant has seen already.
 func (d *draft) acceptedAgain(t Transaction, doubt bool) Decision {
 	switch {
 	case t.Status == pix.StatusSending:
@@ -185,11 +185,11 @@ func (d *draft) finish(t Transaction, kind RecordKind, s pix.TxStatus, reason st
 	return &t
 }
 
-// afterwards handles a result that is reported for a payout whose status is final already.
+// applyResultAfterFinal handles a result that is reported for a payout whose status is final already.
 // Only two results change something, both after a void: the scheme settled the payout,
 // which is then debited; or the scheme rejected the payout, which then can settle no more.
 // Any other result that contradicts the status raises an alert and changes nothing.
-func (d *draft) afterwards(t Transaction, c *ResolveTransfer) Decision {
+func (d *draft) applyResultAfterFinal(t Transaction, c *ResolveTransfer) Decision {
 	settled := c.Result == TransferIsSettled
 	switch {
 	case settled && t.Voided():

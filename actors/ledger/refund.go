@@ -39,7 +39,7 @@ func (c RequestRefund) traits() Traits { return Traits{Claim: c.Claim, AwaitsSch
 
 // gather reads the payment and its refund sums. Any transaction but a received payment counts as unknown.
 func (c RequestRefund) gather(g *gathering) (decider, error) {
-	o, err := g.named(c.Original)
+	o, err := g.findPayment(c.Original)
 	f := &refundFacts{c, o}
 	if err != nil || o == nil {
 		return f, err
@@ -50,9 +50,9 @@ func (c RequestRefund) gather(g *gathering) (decider, error) {
 	return f, err
 }
 
-// named finds a received payment by its id, transaction_id or end-to-end id; nil where there
+// findPayment finds a received payment by its id, transaction_id or end-to-end id; nil where there
 // is none.
-func (g *gathering) named(name string) (*layout.Original, error) {
+func (g *gathering) findPayment(name string) (*layout.Original, error) {
 	if id, ok := pix.ParseTxID(name); ok {
 		t, err := g.shownByID(id.Short())
 		if t != nil && t.ID != id {

@@ -25,7 +25,7 @@ func (g *gathering) mayBeBack(t *Transaction) (bool, error) {
 	if len(cases) > 0 && t.ID.Time() <= g.stamp.Terms.GapEnd {
 		return true, nil
 	}
-	beside, err := g.beside(t, &sums, cases)
+	beside, err := g.otherRefundsInFlight(t, &sums, cases)
 	if err != nil || beside == nil {
 		return false, err
 	}
@@ -37,10 +37,10 @@ func (g *gathering) mayBeBack(t *Transaction) (bool, error) {
 	return false, nil
 }
 
-// beside sums up what other refunds in flight count towards each case of the facts towards which a
+// otherRefundsInFlight sums up what other refunds in flight count towards each case of the facts towards which a
 // refund counts; nil where each case has room for all that is in flight of the payment, as it has but
 // for a refund that settled late.
-func (g *gathering) beside(t *Transaction, sums *layout.RefundSums, cases []*Case) ([]pix.Amount, error) {
+func (g *gathering) otherRefundsInFlight(t *Transaction, sums *layout.RefundSums, cases []*Case) ([]pix.Amount, error) {
 	if !slices.ContainsFunc(cases, func(k *Case) bool { return sums.InFlight > k.room() }) {
 		return nil, nil
 	}

@@ -29,7 +29,7 @@ func (g *gathering) refundOutcome(c *outcome) (err error) {
 		return err
 	}
 	if c.Result != TransferIsSettled { // the refund may fail
-		if f.Beside, err = g.beside(c.tx, &f.Sums, f.Counted); err != nil {
+		if f.Beside, err = g.otherRefundsInFlight(c.tx, &f.Sums, f.Counted); err != nil {
 			return err
 		}
 	}

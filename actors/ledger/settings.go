@@ -125,7 +125,7 @@ func (c OpenAccount) decide(d *draft) Decision {
 // ChangeSettings replaces the settings; the new ones must have passed Settings.Normalise.
 type ChangeSettings struct{ Settings Settings }
 
-func (c ChangeSettings) gather(g *gathering) (decider, error) { return g.alone(c) }
+func (c ChangeSettings) gather(g *gathering) (decider, error) { return g.needsNoFacts(c) }
 
 func (c ChangeSettings) decide(d *draft) Decision {
 	d.mustAdd(SettingsChanged, Body{Settings: &c.Settings})
@@ -137,7 +137,7 @@ type ReadAccount struct{}
 
 func (ReadAccount) traits() Traits { return Traits{ReadsHead: true} }
 
-func (c ReadAccount) gather(g *gathering) (decider, error) { return g.alone(c) }
+func (c ReadAccount) gather(g *gathering) (decider, error) { return g.needsNoFacts(c) }
 
 func (ReadAccount) decide(d *draft) Decision { return d.showHead() }
 

@@ -133,7 +133,7 @@ type Subscribe struct {
 
 func (c Subscribe) traits() Traits { return Traits{Claim: c.Claim} }
 
-func (c Subscribe) gather(g *gathering) (decider, error) { return g.alone(c) }
+func (c Subscribe) gather(g *gathering) (decider, error) { return g.needsNoFacts(c) }
 
 // EndSubscription stops or removes a webhook subscription.
 type EndSubscription struct {

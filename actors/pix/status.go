@@ -1,6 +1,6 @@
 package pix
 
-import "strconv"
+import "fmt"
 
 // TxKind is the kind of a transaction. Its values are stored.
 type TxKind uint8
@@ -159,5 +159,5 @@ func nameAt[T ~uint8](names []string, v T) string {
 	if int(v) < len(names) {
 		return names[v]
 	}
-	return strconv.Itoa(int(v))
+	return fmt.Sprint(uint8(v))
 }

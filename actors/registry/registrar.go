@@ -129,7 +129,7 @@ func (r *Registrar) Begin(ctx context.Context) { r.left = r.registeredKeys(ctx) 
 // removals, then new keys.
 func (r *Registrar) Round(ctx context.Context) {
 	if len(r.left) == 0 && r.Forgetful {
-		r.left, r.from = r.some(r.from)
+		r.left, r.from = r.nextTakenKeys(r.from)
 	}
 	r.left = r.pass(ctx, r.left, r.remind)
 	r.removals = r.pass(ctx, inTurn(r.removals, r.Registry.Removals()), r.news)
@@ -157,9 +157,9 @@ func inTurn(left, waiting []*PixKey) (keys []*PixKey) {
 	return keys
 }
 
-// some returns those keys of the next remindAtOnce accounts that the scheme has taken, and
+// nextTakenKeys returns those keys of the next remindAtOnce accounts that the scheme has taken, and
 // the position with which the next call goes on.
-func (r *Registrar) some(from int) (keys []*PixKey, next int) {
+func (r *Registrar) nextTakenKeys(from int) (keys []*PixKey, next int) {
 	ids, next := r.Registry.Accounts(from, remindAtOnce)
 	for _, id := range ids {
 		keys = append(keys, r.taken(id)...)

@@ -20,7 +20,7 @@ var mutations = []mutation{
 	{
 		"read-before-durable", "a read shows what a restart may deny",
 		"actors/account/release.go",
-		"if len(entry.Records) == 0 && len(entry.Ops) == 0 && s.machine.overlay.empty() && s.landed() {",
+		"if len(entry.Records) == 0 && len(entry.Ops) == 0 && s.machine.overlay.empty() && s.allEntriesWritten() {",
 		"if len(entry.Records) == 0 && len(entry.Ops) == 0 {",
 	},
 	{

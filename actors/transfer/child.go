@@ -20,9 +20,9 @@ type Runner struct {
 	Lanes   *Lanes          // nil: every job begins at once, and asks again at a pace of its own
 }
 
-// Brought is the message in which a child actor reports the outcome of a job to its
+// JobReport is the message in which a child actor reports the outcome of a job to its
 // account.
-type Brought struct {
+type JobReport struct {
 	Job     *Job
 	Outcome ledger.ResolveTransfer
 	Child   *actor.PID // the child actor, which is idle again; nil: the child actor has stopped
@@ -45,7 +45,7 @@ func (c *child) Receive(ctx actor.Context) {
 		return
 	}
 	out := c.runner.carry(j)
-	ctx.Send(ctx.Parent(), &Brought{j, out, ctx.Self()})
+	ctx.Send(ctx.Parent(), &JobReport{j, out, ctx.Self()})
 	c.runner.Work.Done()
 }
 

@@ -233,9 +233,10 @@ func (m *Machine) asked(r Reply) Act {
 	return m.next(Submit)
 }
 
-// voided handles the answer to the question that GoalVoid asks the scheme before a transfer is
-// voided. If the scheme gave no answer, the transfer is not voided; a refund that nobody was told of
-// yet is then shown in doubt. A refund is voided only where the scheme does not know it.
+// voided handles the scheme's answer to the one question that GoalVoid asks. Without an answer
+// nothing is voided; a refund that is still held, whose caller has no answer yet, then becomes accepted
+// in doubt, so that the caller gets one. A refund is voided only if the scheme does not know it, a
+// payout also if the scheme still has it as pending.
 func (m *Machine) voided(r Reply) Act {
 	unheard := r.Failed || r.Refused != nil
 	switch {

@@ -169,11 +169,11 @@ func (t *Task) status(r Result) *layout.DeliveryStatus {
 func (t *Task) endDelivery(r Result, state layout.DeliveryState, why string) Outcome {
 	s := t.status(r)
 	s.Why = why
-	return Outcome{State: state, Ops: append(t.without(), wal.Op{Kind: wal.OpSet, Key: layout.DeliveryKey(t.Target, state, t.Sequence), Value: s.Encode()})}
+	return Outcome{State: state, Ops: append(t.deleteRows(), wal.Op{Kind: wal.OpSet, Key: layout.DeliveryKey(t.Target, state, t.Sequence), Value: s.Encode()})}
 }
 
-// without deletes the delivery's rows as they are before the attempt.
-func (t *Task) without() []wal.Op {
+// deleteRows deletes the delivery's rows as they are before the attempt.
+func (t *Task) deleteRows() []wal.Op {
 	ops := append(make([]wal.Op, 0, 3), wal.Op{Kind: wal.OpDelete, Key: t.Key()})
 	if t.Status != nil {
 		ops = append(ops, wal.Op{Kind: wal.OpDelete, Key: layout.DeliveryKey(t.Target, layout.DeliveryPending, t.Sequence)})
@@ -203,7 +203,7 @@ func (m *Machine) Buried(t Task) (ops []wal.Op) {
 			s = one.Untried()
 		}
 		s.Due, s.Why = 0, t.why
-		ops = append(ops, one.without()...)
+		ops = append(ops, one.deleteRows()...)
 		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: layout.DeliveryKey(one.Target, layout.DeliveryDead, one.Sequence), Value: s.Encode()})
 	}
 	return ops

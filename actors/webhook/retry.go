@@ -14,7 +14,7 @@ import (
 // layout.ErrSubscriptionEnded where the subscription gets nothing any more; ledger.ErrCut where
 // the process ends first; the store failed.
 func (d *Dispatcher) Retry(t layout.Target, e ledger.Event) error {
-	if err := d.takes(t); err != nil {
+	if err := d.checkActive(t); err != nil {
 		return err
 	}
 	done := make(chan error, 1)
@@ -39,7 +39,7 @@ func (d *Dispatcher) await(done <-chan error) error {
 // RetryAll puts all dead deliveries of a subscription, and all that are held, back in line and
 // returns their number. Where it fails, some may be back in line.
 func (d *Dispatcher) RetryAll(t layout.Target) (n int, err error) {
-	if err := d.takes(t); err != nil {
+	if err := d.checkActive(t); err != nil {
 		return 0, err
 	}
 	for _, state := range []layout.DeliveryState{layout.DeliveryDead, layout.DeliveryPending} {
@@ -105,8 +105,8 @@ func (d *Dispatcher) retryThese(t layout.Target, all []uint64) (n int, err error
 	return n, nil
 }
 
-// takes returns layout.ErrNoDelivery or layout.ErrSubscriptionEnded where the subscription gets no deliveries.
-func (d *Dispatcher) takes(t layout.Target) error {
+// checkActive returns layout.ErrNoDelivery or layout.ErrSubscriptionEnded where the subscription gets no deliveries.
+func (d *Dispatcher) checkActive(t layout.Target) error {
 	s, err := d.Rows.Subscription(t)
 	switch {
 	case err != nil:

@@ -89,8 +89,8 @@ func (s *Served) audit() (any, error) {
 	return r.Finish(), nil
 }
 
-// audit derives every account at one moment and compares its settled movements with the
-// scheme's book, while the engine works on.
+// audit computes every account's sums anew from its records, in one view of the store, and compares
+// its settled movements with the scheme's book. The engine works on meanwhile.
 func (e *Engine) audit(ctx context.Context) (*audit.Report, error) {
 	began := time.Now()
 	book, err := e.book(ctx)

@@ -45,7 +45,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 	if e.lanes != nil {
 		lanes := laneMetrics{e.lanes}
 		maps.Copy(shared, lanes.pools())
-		s.openNotices = notices.NewOpen()
+		s.openNotices = notices.NewInProgress()
 		shared["notices"] = s.openNotices.Counts
 		s.meters.registry.MustRegister(lanes)
 	}

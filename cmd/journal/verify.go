@@ -186,7 +186,7 @@ func (v *verification) rows() error {
 		if err := v.ended(); err != nil {
 			return err
 		}
-		return c.there(key, value)
+		return c.compareStoredRow(key, value)
 	})
 	if err == nil {
 		err = c.finish()

@@ -24,8 +24,8 @@ type comparison struct {
 
 func (c *comparison) next() { c.more = c.derived.Next() }
 
-// there compares the next stored row with the derived rows.
-func (c *comparison) there(key, value []byte) error {
+// compareStoredRow compares the next stored row with the derived rows.
+func (c *comparison) compareStoredRow(key, value []byte) error {
 	if err := c.absent(key); err != nil {
 		return err
 	}

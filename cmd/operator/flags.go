@@ -58,7 +58,7 @@ func (f *Flags) Client() (*Client, error) {
 	if base.Scheme != "https" {
 		return nil, fmt.Errorf("--%s-ca is for an https --%[1]s, which is %s", f.Flag, f.URL)
 	}
-	o.HTTP, err = trusting(f.Flag+"-ca", f.CA)
+	o.HTTP, err = trustingClient(f.Flag+"-ca", f.CA)
 	return o, err
 }
 
@@ -97,8 +97,8 @@ func usable(token, source string) error {
 	return nil
 }
 
-// trusting returns a client that trusts only the certificates in a file.
-func trusting(flag, file string) (*http.Client, error) {
+// trustingClient returns a client that trusts only the certificates in a file.
+func trustingClient(flag, file string) (*http.Client, error) {
 	trust, err := certificate.Trusting(flag, file)
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func TestNodeReceiver(t *testing.T) {
 	p := start(t, filepath.Join(t.TempDir(), "data"), "--webhook-allow-insecure")
 	s := p.shop()
 	port := freePort(t)
-	address := fmt.Sprintf("http://127.0.0.1:%d/", port)
+	address := fmt.Sprintf("http://127.0.0.1:%s/", port)
 	var hook struct {
 		Secret string `json:"secret"`
 	}
@@ -62,12 +62,12 @@ func TestNodeReceiver(t *testing.T) {
 }
 
 // receive starts the receiver, and returns what it prints.
-func receive(t *testing.T, dir, secret string, port int) *printed {
+func receive(t *testing.T, dir, secret, port string) *printed {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	c := exec.CommandContext(ctx, "node", "receiver.mjs", secret)
 	c.Dir = dir
-	c.Env = append(os.Environ(), fmt.Sprintf("PORT=%d", port))
+	c.Env = append(os.Environ(), fmt.Sprintf("PORT=%s", port))
 	out := &printed{}
 	c.Stdout, c.Stderr = out, out
 	if err := c.Start(); err != nil {
@@ -77,12 +77,8 @@ func receive(t *testing.T, dir, secret string, port int) *printed {
 	return out
 }
 
-func freePort(t *testing.T) int {
+func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
+	_, port, _ := net.SplitHostPort(freePorts(t, 1)[0])
+	return port
 }

@@ -32,8 +32,8 @@ type SnapshotRun struct {
 	Err         string // why there is none; empty: it is finished, or being made
 }
 
-// Snapshot is a snapshot's file, as operators see it. Only File, Path, Size and Err are set where
-// Err is: the file has a snapshot's name and cannot be used.
+// Snapshot is a snapshot's file, as operators see it. If Err is set, the file is named like a snapshot
+// but cannot be used: then only File, Path and Size are set besides.
 type Snapshot struct {
 	File      string   `json:"file"`
 	Path      string   `json:"path"`

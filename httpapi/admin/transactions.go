@@ -16,7 +16,7 @@ import (
 type History interface {
 	Anyone(id string) (*ledger.Owned, error)
 	InFlight(a pix.AccountID, statuses []pix.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
-	Ended(a pix.AccountID, status pix.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
+	FinalPayouts(a pix.AccountID, status pix.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
 	AnyCase(id string) (*ledger.OwnedCase, error)
 	Booked(a pix.AccountID, from, until pix.Millis) (first, last uint64, err error)
 	Movements(a pix.AccountID, first, last uint64) ([]*ledger.Transaction, error)
@@ -93,7 +93,7 @@ func (s *service) listPayouts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	}
 	return listBehind(func() ([]ledger.Owned, []byte, error) {
 		if over {
-			return s.History.Ended(account, end, after, limit)
+			return s.History.FinalPayouts(account, end, after, limit)
 		}
 		return s.History.InFlight(account, statuses, after, limit)
 	}, func(o ledger.Owned) (json.RawMessage, error) { return s.ownedItem(o), nil })

@@ -25,7 +25,7 @@ func (p *pages) InFlight(a pix.AccountID, s []pix.TxStatus, after []byte, limit 
 	return p.all, p.next, nil
 }
 
-func (p *pages) Ended(a pix.AccountID, s pix.TxStatus, after []byte, limit int) ([]ledger.Owned, []byte, error) {
+func (p *pages) FinalPayouts(a pix.AccountID, s pix.TxStatus, after []byte, limit int) ([]ledger.Owned, []byte, error) {
 	p.asked = fmt.Sprintf("%v ended %v %x %d", a, s, after, limit)
 	return p.all, p.next, nil
 }

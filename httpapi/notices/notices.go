@@ -40,8 +40,9 @@ const (
 	openShare  = 1024
 )
 
-// NewOpen returns an Open in which nothing is counted.
-func NewOpen() *Open {
+// NewInProgress returns the count of the notices that are being worked on: at most openAtOnce of them,
+// and openShare about one account. It is empty.
+func NewInProgress() *Open {
 	return fair.New[pix.AccountID](fair.Bounds{Places: openAtOnce, Share: openShare})
 }
 
@@ -69,7 +70,7 @@ func Routes(r *router.Router, o Options) {
 		o.Wait = 10 * time.Second
 	}
 	if o.Open == nil {
-		o.Open = NewOpen()
+		o.Open = NewInProgress()
 	}
 	s := &service{Options: o}
 	r.POST(provider.PathNotices, signed.Handle(o.Guard, o.Log, s.acknowledge))

@@ -286,7 +286,7 @@ func TestManyAtOnce(t *testing.T) {
 	} {
 		taken := 0
 		s := &service{Options: Options{
-			Wait: time.Second, Open: NewOpen(), Log: slog.New(slog.DiscardHandler),
+			Wait: time.Second, Open: NewInProgress(), Log: slog.New(slog.DiscardHandler),
 			Feed: func(_ scheme.Notice, done func(error)) { taken++; done(nil) },
 		}}
 		for _, a := range c.of {
@@ -311,7 +311,7 @@ func TestManyAtOnce(t *testing.T) {
 func TestCountedByWhose(t *testing.T) {
 	var late func(error)
 	s := &service{Options: Options{
-		Wait: time.Millisecond, Open: NewOpen(), Log: slog.New(slog.DiscardHandler),
+		Wait: time.Millisecond, Open: NewInProgress(), Log: slog.New(slog.DiscardHandler),
 		Feed: func(_ scheme.Notice, done func(error)) { late = done }, Whose: func(scheme.Notice) pix.AccountID { return 7 },
 	}}
 	for range openShare - 1 {
@@ -342,7 +342,7 @@ func TestCountedByWhose(t *testing.T) {
 // counted among the notices that are being handled.
 func TestRefusedAreNotOnTheirWay(t *testing.T) {
 	s := &service{Options: Options{
-		Wait: time.Second, Open: NewOpen(), Log: slog.New(slog.DiscardHandler), Feed: func(_ scheme.Notice, done func(error)) { done(errors.New("not now")) },
+		Wait: time.Second, Open: NewInProgress(), Log: slog.New(slog.DiscardHandler), Feed: func(_ scheme.Notice, done func(error)) { done(errors.New("not now")) },
 	}}
 	for range 3 {
 		var ctx fasthttp.RequestCtx

@@ -60,7 +60,8 @@ type section struct {
 
 type row struct{ label, value string }
 
-// page writes the facts in words.
+// page returns the receipt's texts in Portuguese: title, sections of labelled rows, footer. It draws
+// nothing.
 func (f *Facts) page() page {
 	w := wordings[f.Kind]
 	p := page{

@@ -93,7 +93,7 @@ func (g *Guard) endWork(id [16]byte, acknowledged bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if _, open := g.inWork[id]; !open {
-		return // end was called already
+		return // endWork was called already
 	}
 	delete(g.inWork, id)
 	if acknowledged {

@@ -18,13 +18,13 @@ import (
 func TestBookedMeanwhile(t *testing.T) {
 	p := newPump(t)
 	p.pay("aa", "settle-now@pix.test", 1)
-	here, err := p.here(t.Context())
+	here, err := p.readableMark(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.pay("bb", "settle-now@pix.test", 2)
 	var got []pix.Amount
-	if err := p.through(mark{}.key(), here, func(_ mark, m *movement) (bool, error) {
+	if err := p.eachMovementUpTo(mark{}.key(), here, func(_ mark, m *movement) (bool, error) {
 		got = append(got, m.Amount)
 		return true, nil
 	}); err != nil || fmt.Sprint(got) != "[1]" {

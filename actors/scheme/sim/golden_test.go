@@ -144,7 +144,7 @@ func TestGoldenRefunds(t *testing.T) {
 
 func dump(t *testing.T, s *Sim) string {
 	t.Helper()
-	if err := s.settle(t.Context()); err != nil {
+	if err := s.waitDurable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder

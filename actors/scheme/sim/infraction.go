@@ -47,7 +47,7 @@ var ErrUnknownInfraction = errors.New("the scheme knows no such infraction")
 // Report books an infraction, that is a payer's report about a customer's payment, and
 // notifies the engine. It returns the infraction's id.
 func (s *Sim) Report(ctx context.Context, r Report) (id string, err error) {
-	if err := s.settle(ctx); err != nil {
+	if err := s.waitDurable(ctx); err != nil {
 		return "", err
 	}
 	a, err := s.repeated(r.EndToEnd)
@@ -77,7 +77,7 @@ func (s *Sim) Report(ctx context.Context, r Report) (id string, err error) {
 func (s *Sim) Withdraw(ctx context.Context, id string) error {
 	s.single.Lock()
 	defer s.single.Unlock()
-	if err := s.settle(ctx); err != nil {
+	if err := s.waitDurable(ctx); err != nil {
 		return err
 	}
 	var i infraction

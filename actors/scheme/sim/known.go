@@ -35,7 +35,7 @@ type Returned struct {
 // Know returns the payout, the refund or the customer's payment that has an end-to-end id. A
 // refund's is its D id.
 func (s *Sim) Know(ctx context.Context, endToEnd string) (Known, error) {
-	if err := s.settle(ctx); err != nil {
+	if err := s.waitDurable(ctx); err != nil {
 		return Known{}, err
 	}
 	tx, ok, err := s.holder(endToEnd)

@@ -86,7 +86,7 @@ func (s *Sim) limit(tx pix.TxID, o outcome) (ledger.RefusalCode, error) {
 	}
 	s.order.Lock()
 	defer s.order.Unlock()
-	met, err := s.met(tx)
+	met, err := s.limitsMet(tx)
 	if err != nil || met >= o.times {
 		return ledger.RefuseNothing, err
 	}
@@ -103,8 +103,8 @@ func (s *Sim) limit(tx pix.TxID, o outcome) (ledger.RefusalCode, error) {
 	return o.limit, nil
 }
 
-// met returns the number of limits that a payout's lookups have met so far.
-func (s *Sim) met(tx pix.TxID) (uint64, error) {
+// limitsMet returns the number of limits that a payout's lookups have limitsMet so far.
+func (s *Sim) limitsMet(tx pix.TxID) (uint64, error) {
 	s.mu.Lock()
 	n, ok := s.limited[tx]
 	s.mu.Unlock()

@@ -58,9 +58,9 @@ func markOf(k []byte) mark {
 // next is the least key after the mark's key.
 func (m mark) next() []byte { return append(m.key(), 0) }
 
-// moved returns the row of a new movement. The caller holds the lock order until the row is
+// movementRow returns the row of a new movement. The caller holds the lock order until the row is
 // appended.
-func (s *Sim) moved(at pix.Millis, m *movement) wal.Op {
+func (s *Sim) movementRow(at pix.Millis, m *movement) wal.Op {
 	s.count++
 	if s.unadded.Add(1) >= addEvery {
 		s.out.rouse()
@@ -68,10 +68,10 @@ func (s *Sim) moved(at pix.Millis, m *movement) wal.Op {
 	return set(mark{at, s.count}.key(), m)
 }
 
-// here returns the newest mark up to which all movements can be read: every movement that is
+// readableMark returns the newest mark up to which all movements can be read: every movement that is
 // booked later comes after that mark. It returns once all movements up to the mark are
 // durable.
-func (s *Sim) here(ctx context.Context) (mark, error) {
+func (s *Sim) readableMark(ctx context.Context) (mark, error) {
 	s.order.Lock()
 	m := mark{s.now(), s.count}
 	done := s.append(nil, nil)
@@ -79,8 +79,8 @@ func (s *Sim) here(ctx context.Context) (mark, error) {
 	return m, wait(ctx, done)
 }
 
-// through calls fn for each movement from the given key on, up to the mark here.
-func (s *Sim) through(from []byte, here mark, fn func(mark, *movement) (more bool, err error)) error {
+// eachMovementUpTo calls fn for each movement from the given key on, up to the mark here.
+func (s *Sim) eachMovementUpTo(from []byte, here mark, fn func(mark, *movement) (more bool, err error)) error {
 	end := binary.BigEndian.AppendUint64([]byte{rowMovement}, uint64(here.At)+1)
 	return s.store.Scan(from, end, func(k, v []byte) (bool, error) {
 		at := markOf(k)
@@ -123,12 +123,12 @@ func (s *Sim) Movements(ctx context.Context, since pix.Millis, cursor string, li
 			from = after.next()
 		}
 	}
-	here, err := s.here(ctx)
+	here, err := s.readableMark(ctx)
 	if err != nil {
 		return nil, "", err
 	}
 	var last mark
-	err = s.through(from, here, func(at mark, m *movement) (bool, error) {
+	err = s.eachMovementUpTo(from, here, func(at mark, m *movement) (bool, error) {
 		if len(page) == limit {
 			next = last.cursor()
 			return false, nil

@@ -60,7 +60,7 @@ func (s *Sim) Pay(ctx context.Context, p Payment) (endToEnd string, amount pix.A
 // first returns the result of the customer's payment that has an end-to-end id, once that
 // payment is durable. It returns conflict if a payout has the id.
 func (s *Sim) first(ctx context.Context, endToEnd string, conflict error) (string, pix.Amount, error) {
-	if err := s.settle(ctx); err != nil {
+	if err := s.waitDurable(ctx); err != nil {
 		return "", 0, err
 	}
 	a, err := s.repeated(endToEnd)
@@ -130,7 +130,7 @@ func (s *Sim) enter(a *arrival, acked chan struct{}) (<-chan error, error) {
 		set(key(rowArrival, a.EndToEnd), a),
 		{Kind: wal.OpSet, Key: key(rowHolder, a.EndToEnd), Value: make([]byte, 16)},
 		i.openRow(rowArrival),
-		s.moved(at, a.movement()),
+		s.movementRow(at, a.movement()),
 	}
 	return s.append(ops, func() {
 		s.letGo(a.EndToEnd, pix.TxID{})

@@ -77,7 +77,7 @@ func (s *Sim) original(ctx context.Context, r *scheme.Refund) (*arrival, error) 
 	a, err := s.repeated(r.Original)
 	if err == nil && a == nil {
 		// The payment may be booked and its row not readable yet.
-		if err = s.settle(ctx); err == nil {
+		if err = s.waitDurable(ctx); err == nil {
 			a, err = s.repeated(r.Original)
 		}
 	}
@@ -98,9 +98,9 @@ func (s *Sim) refundRows(row *refund, original *arrival) ([]wal.Op, item) {
 		return ops, i
 	}
 	if row.DueAt == row.At {
-		i.at += courtesy
+		i.at += lateNotice
 	}
-	return append(ops, s.moved(row.DueAt, row.movement(original)),
+	return append(ops, s.movementRow(row.DueAt, row.movement(original)),
 		wal.Op{Kind: wal.OpSet, Key: settlingKey(row.Original, row.DueAt, row.EndToEnd), Value: row.Tx[:]}), i
 }
 
@@ -160,7 +160,7 @@ func (s *Sim) refunds(original string) (all []Returned, err error) {
 
 // Returns implements scheme.Scheme.
 func (s *Sim) Returns(ctx context.Context, account pix.AccountID, endToEnd string) (all []ledger.Returned, err error) {
-	if err := s.settle(ctx); err != nil {
+	if err := s.waitDurable(ctx); err != nil {
 		return nil, err
 	}
 	now := s.now()

@@ -22,7 +22,7 @@ func (s *Sim) sendBack(i *item) error {
 	s.append([]wal.Op{
 		set(key(rowArrival, a.EndToEnd), a),
 		{Kind: wal.OpDelete, Key: i.key},
-		s.moved(a.RefusedAt, back),
+		s.movementRow(a.RefusedAt, back),
 	}, nil)
 	return nil
 }

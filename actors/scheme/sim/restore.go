@@ -48,7 +48,7 @@ const atOnce = 1000
 func (s *Sim) makeMovements() error {
 	var ops []wal.Op
 	add := func(at pix.Millis, m *movement) error {
-		ops = append(ops, s.moved(at, m))
+		ops = append(ops, s.movementRow(at, m))
 		if len(ops) < atOnce {
 			return nil
 		}

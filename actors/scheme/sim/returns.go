@@ -95,7 +95,7 @@ func (s *Sim) bookReturn(ctx context.Context, r PayoutReturn, acked chan struct{
 // settledPayout returns the payout that has an end-to-end id. No other payout can settle
 // under the same id.
 func (s *Sim) settledPayout(ctx context.Context, endToEnd string) (*payment, error) {
-	if err := s.settle(ctx); err != nil {
+	if err := s.waitDurable(ctx); err != nil {
 		return nil, err
 	}
 	tx, ok, err := s.holder(endToEnd)
@@ -130,7 +130,7 @@ func (s *Sim) giveBack(p *payment, ordinal uint32, amount pix.Amount, reason str
 	i := item{at: at, key: openKey(at, about), notice: r.notice()}
 	return []wal.Op{
 		set(key(rowReturn, string(about)), r),
-		s.moved(at, &movement{
+		s.movementRow(at, &movement{
 			Kind: MovedReturn, Account: r.Account, Amount: r.Amount, Other: recipientISPB,
 			EndToEnd: r.EndToEnd, Tx: r.Tx, ReturnID: r.ID,
 		}),

@@ -56,9 +56,9 @@ func (s *Sim) append(ops []wal.Op, then func()) <-chan error {
 	return d.done
 }
 
-// settle waits until everything appended so far is durable, so that it may be shown to
+// waitDurable waits until everything appended so far is durable, so that it may be shown to
 // callers.
-func (s *Sim) settle(ctx context.Context) error { return wait(ctx, s.append(nil, nil)) }
+func (s *Sim) waitDurable(ctx context.Context) error { return wait(ctx, s.append(nil, nil)) }
 
 func wait(ctx context.Context, done <-chan error) error {
 	select {

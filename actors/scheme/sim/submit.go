@@ -132,9 +132,10 @@ func (s *Sim) decide(p *scheme.Payment, o outcome, held bool) *payment {
 	return row
 }
 
-// courtesy is the delay in ms of the notice about a payment that settles inside the submit
-// call: the answer to the submission already reports the settlement, and is seldom lost.
-const courtesy = 1000
+// lateNotice is how many ms after its settlement the notice about a payment or refund is sent that
+// settles inside its submit call. The answer to the call already says so: the notice serves only a
+// caller who lost that answer.
+const lateNotice = 1000
 
 // follows appends to ops the rows that come with a payment's row: its notice, its movement if
 // it settles, and the return that its script asks for. It returns the notices of the payment
@@ -149,9 +150,9 @@ func (s *Sim) follows(ops []wal.Op, row *payment, o outcome) ([]wal.Op, []item) 
 		return ops, []item{own}
 	}
 	if row.DueAt == row.At {
-		own.at += courtesy
+		own.at += lateNotice
 	}
-	ops = append(ops, s.moved(row.DueAt, &movement{
+	ops = append(ops, s.movementRow(row.DueAt, &movement{
 		Kind: MovedPayout, Account: row.Account, Amount: row.Amount, Other: recipientISPB, EndToEnd: row.EndToEnd, Tx: row.Tx,
 	}))
 	if !o.returned {
@@ -206,7 +207,7 @@ func (s *Sim) holder(endToEnd string) (pix.TxID, bool, error) {
 // Ask returns the scheme's state of a payout or a refund, once everything that was submitted
 // before is durable. Both are found by both of their ids.
 func (s *Sim) Ask(ctx context.Context, tx pix.TxID, endToEnd string) (scheme.State, error) {
-	if err := s.settle(ctx); err != nil {
+	if err := s.waitDurable(ctx); err != nil {
 		return scheme.State{}, err
 	}
 	state, there, err := s.knownRefund(tx, endToEnd)

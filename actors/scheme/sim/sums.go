@@ -101,7 +101,7 @@ var markKey = []byte{rowSums, sumsMark}
 // caller holds the lock adding.
 func (s *Sim) behind(here mark) (*tally, error) {
 	t := newTally()
-	return t, s.through(s.added.next(), here, func(_ mark, m *movement) (bool, error) {
+	return t, s.eachMovementUpTo(s.added.next(), here, func(_ mark, m *movement) (bool, error) {
 		return true, t.add(s.opts.OwnISPB, m)
 	})
 }
@@ -112,7 +112,7 @@ func (s *Sim) addUp() error {
 	s.adding.Lock()
 	defer s.adding.Unlock()
 	s.unadded.Store(0)
-	here, err := s.here(s.ctx)
+	here, err := s.readableMark(s.ctx)
 	if err != nil {
 		return err
 	}
@@ -126,12 +126,12 @@ func (s *Sim) addUp() error {
 	}
 	var ops []wal.Op
 	for _, a := range slices.Sorted(maps.Keys(t.accounts)) {
-		if ops, err = s.raised(ops, accountKey(a), t.accounts[a]); err != nil {
+		if ops, err = s.raisedSumsRow(ops, accountKey(a), t.accounts[a]); err != nil {
 			return err
 		}
 	}
 	for _, i := range slices.Sorted(maps.Keys(t.ispbs)) {
-		if ops, err = s.raised(ops, ispbKey(i), t.ispbs[i]); err != nil {
+		if ops, err = s.raisedSumsRow(ops, ispbKey(i), t.ispbs[i]); err != nil {
 			return err
 		}
 	}
@@ -142,8 +142,8 @@ func (s *Sim) addUp() error {
 	return nil
 }
 
-// raised appends to ops the row of sums at key k, increased by by.
-func (s *Sim) raised(ops []wal.Op, k []byte, by *sums) ([]wal.Op, error) {
+// raisedSumsRow appends to ops the row of sums at key k, increased by by.
+func (s *Sim) raisedSumsRow(ops []wal.Op, k []byte, by *sums) ([]wal.Op, error) {
 	var row sums
 	if _, err := read(s.store, k, &row); err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (s *Sim) Book(ctx context.Context) (scheme.Book, error) {
 	}
 	s.adding.Lock()
 	defer s.adding.Unlock()
-	here, err := s.here(ctx)
+	here, err := s.readableMark(ctx)
 	if err != nil {
 		return scheme.Book{}, err
 	}
