@@ -63,8 +63,10 @@ func makeFolder(fsys FS, dir string) error {
 		return err
 	}
 	parent := fsys.PathDir(dir)
-	if err := makeFolder(fsys, parent); err != nil {
-		return err
+	if parent != dir { // a root has no folder above it
+		if err := makeFolder(fsys, parent); err != nil {
+			return err
+		}
 	}
 	if err := fsys.MkdirAll(dir, 0o700); err != nil {
 		return err

@@ -45,7 +45,7 @@ func newStoreFS(o Options, fail *failure) storeFS {
 func (f storeFS) ours(name string) bool { return strings.HasPrefix(name+"/", f.dir) }
 
 // blockAfter blocks for ever if err is a failed write in the folder of an open store. While the
-// store is being opened, end returns the error instead, and Open returns it: no goroutine
+// store is being opened, blockAfter returns the error instead, and Open returns it: no goroutine
 // need stay blocked because a folder cannot be written.
 func (f storeFS) blockAfter(what, name string, err error) error {
 	if err != nil && f.ours(name) && f.fail.armed() {

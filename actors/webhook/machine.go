@@ -166,18 +166,22 @@ func (m *Machine) findMore(rows Rows) error {
 
 // firstWaiting reads the first delivery that waits at a key or behind it. next is where the
 // deliveries of the next subscription begin, or, with the error for a damaged row, what is behind
-// that row; nil: there is none.
+// that row; nil: there is none, or the rows could not be read.
 func firstWaiting(rows Rows, from []byte) (p layout.Pending, next []byte, err error) {
+	var damage error
 	_, until := layout.AllPending()
 	err = rows.Scan(from, until, func(k, v []byte) (more bool, err error) {
-		if p, err = layout.DecodePending(k, v); err != nil {
+		if p, damage = layout.DecodePending(k, v); damage != nil {
 			next = append(slices.Clone(k), 0)
 		} else {
 			_, next = layout.PendingOf(p.Target)
 		}
-		return false, err
+		return false, nil
 	})
-	return p, next, err
+	if err != nil {
+		return p, nil, err
+	}
+	return p, next, damage
 }
 
 // rest forgets a queue of which nothing is due and nothing runs. What is due later is kept as

@@ -3,7 +3,6 @@ package qr
 import (
 	"bytes"
 	"crypto/subtle"
-	"fmt"
 	"math/bits"
 	"strings"
 	"sync/atomic"
@@ -70,7 +69,7 @@ func (d *drawing) fromTable() bool {
 
 // show sets s to the code of d. It begins with the code that s has, if that has the same version and
 // padding, and inverts the modules of the bits that differ. It reports false, and s has no meaning, if
-// one of them is among the last bits, which the table lacks.
+// the table lacks one of them: it lacks the last bits.
 func (t *table) show(s *drawnCode, d *data) bool {
 	last := d.end - 1
 	if s.table != t || s.of.b[last] != d.b[last] {
@@ -83,7 +82,7 @@ func (t *table) show(s *drawnCode, d *data) bool {
 	for i, b := range d.b[:d.end] {
 		for rest := b ^ s.of.b[i]; rest != 0; rest &= rest - 1 {
 			known := 8*i + 7 - bits.TrailingZeros8(rest) - t.first
-			if known >= len(t.changes) {
+			if known < 0 || known >= len(t.changes) {
 				return false
 			}
 			subtle.XORBytes(rows, rows, t.changes[known])
@@ -95,40 +94,60 @@ func (t *table) show(s *drawnCode, d *data) bool {
 
 // newTable makes the table of a version. What is known are the bits that can be set alone in a
 // segment of characters of the alphanumeric set: all but the segment's head and the last bits of
-// the data, at most ten.
+// the data, at most ten. It returns nil where the library makes other codes than a table can put
+// together, so that the library makes all codes of that version; no version is known of which this
+// is true.
 func newTable(v int) *table {
 	t := &table{first: 4 + countBits(true, v)}
-	t.setBase(0, v, "")
-	t.setBase(1, v, "z")
-	if last := capacities[v] - 1; t.bases[0].of.b[last] == t.bases[1].of.b[last] {
-		t.setBase(1, v, "zz")
+	if !t.setBase(0, v, "") || !t.setBase(1, v, "z") {
+		return nil
+	}
+	if last := capacities[v] - 1; t.bases[0].of.b[last] == t.bases[1].of.b[last] && !t.setBase(1, v, "zz") {
+		return nil
 	}
 	text := []byte(strings.Repeat("0", (8*capacities[v]-t.first)/11*2)) // two characters take 11 bits
 	var before, after modules
-	before.encodeKnown([]part{{text: string(text), alnum: true}}, v)
+	if before.encode([]part{{text: string(text), alnum: true}}, v, v) != nil {
+		return nil
+	}
 	for pair := 0; pair < len(text); pair += 2 {
 		for value := 1 << 10; value > 0; value >>= 1 {
 			text[pair], text[pair+1] = alnumSet[value/45], alnumSet[value%45]
-			after.encodeKnown([]part{{text: string(text), alnum: true}}, v)
+			if after.encode([]part{{text: string(text), alnum: true}}, v, v) != nil {
+				return nil
+			}
 			change := bytes.Clone(before.rows())
 			subtle.XORBytes(change, change, after.rows())
 			t.changes = append(t.changes, change)
 		}
 		text[pair], text[pair+1] = '0', '0'
 	}
+	if !t.isRight(v) {
+		return nil
+	}
 	return t
 }
 
-// setBase sets a base to the code of an empty lead and of rest.
-func (t *table) setBase(i, v int, rest string) {
+// setBase sets a base to the code of an empty lead and of rest; false where the library cannot make it.
+func (t *table) setBase(i, v int, rest string) bool {
 	parts := appendParts(nil, strings.Repeat("0", lead)+rest)
 	t.bases[i].of.set(parts, v)
-	t.bases[i].code.encodeKnown(parts, v)
+	return t.bases[i].code.encode(parts, v, v) == nil
 }
 
-// encodeKnown sets m to the code that go-qr makes of parts, which fit in the version.
-func (m *modules) encodeKnown(parts []part, v int) {
-	if err := m.encode(parts, v, v); err != nil {
-		panic(fmt.Sprintf("qr: a code of version %d: %v", v, err))
+// isRight tells whether the table gives the library's codes of three texts that nearly fill them. In
+// the second and third together each bit behind the lead differs from those of a base once.
+func (t *table) isRight(v int) bool {
+	for i, fill := range []string{"Pix $%*+-./:", "\x00", "\xff"} {
+		text := strings.Repeat(fill, capacities[v])[:max(0, capacities[v]-lead-2)]
+		parts := []part{{text: alnumSet[10*i : 10*i+lead], alnum: true}, {text: text}}
+		var of data
+		of.set(parts, v)
+		var got drawnCode
+		var want modules
+		if want.encode(parts, v, v) != nil || !t.show(&got, &of) || !bytes.Equal(got.code.rows(), want.rows()) {
+			return false
+		}
 	}
+	return true
 }

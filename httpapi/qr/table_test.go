@@ -160,3 +160,23 @@ func BenchmarkNewTable(b *testing.B) {
 		newTable(7)
 	}
 }
+
+// TestWrongTable checks that a table which gives another code than the library is not used.
+func TestWrongTable(t *testing.T) {
+	table := newTable(7)
+	if table == nil || !table.isRight(7) {
+		t.Fatal("no table of version 7, or a wrong one")
+	}
+	for _, change := range []int{100, 101, len(table.changes) / 2, len(table.changes) - 40} {
+		table.changes[change][len(table.changes[change])/2] ^= 0x10
+		if table.isRight(7) {
+			t.Errorf("a wrong change of bit %d is not seen", change)
+		}
+		table.changes[change][len(table.changes[change])/2] ^= 0x10
+	}
+	table.bases[0].code.bits[3] ^= 1
+	table.bases[1].code.bits[3] ^= 1
+	if table.isRight(7) {
+		t.Error("wrong bases are not seen")
+	}
+}
