@@ -258,17 +258,17 @@ func TestNeighboursShown(t *testing.T) {
 		t.Errorf("%+v, %v", read, err)
 	}
 	for name, damage := range map[string]func(n *Neighbour){
-		"greedy.sent is -1":            func(n *Neighbour) { n.Greedy.Sent = -1 },
-		"greedy.done is 1001":          func(n *Neighbour) { n.Greedy.Done = n.Greedy.Sent + 1 },
-		"ratio is -1":                  func(n *Neighbour) { n.Ratio = -1 },
-		"told_ratio is -1":             func(n *Neighbour) { n.Told = -1 },
-		"beside.untold is -1":          func(n *Neighbour) { n.Beside.Untold = -1 },
-		"alone.webhooks.p50 is -1":     func(n *Neighbour) { n.Alone.Webhooks.P50 = -1 },
-		"greedy.errors[0].count is -1": func(n *Neighbour) { n.Greedy.Errors = []Count{{"503", -1}} },
+		"of the greedy account": func(n *Neighbour) { n.Greedy.Sent = -1 },
+		"carried out":           func(n *Neighbour) { n.Greedy.Done = n.Greedy.Sent + 1 },
+		"the ratio of requests": func(n *Neighbour) { n.Ratio = -1 },
+		"the ratio of webhooks": func(n *Neighbour) { n.Told = -1 },
+		"did not arrive":        func(n *Neighbour) { n.Beside.Untold = -1 },
+		"the p50":               func(n *Neighbour) { n.Alone.Webhooks.P50 = -1 },
+		"number of errors":      func(n *Neighbour) { n.Greedy.Errors = []Count{{"503", -1}} },
 	} {
 		r := sampleNeighbours()
 		damage(&r.Neighbours[0])
-		if err := r.check(); err == nil || !strings.HasPrefix(err.Error(), "neighbours[0]."+name+", ") {
+		if err := r.check(); err == nil || !strings.HasPrefix(err.Error(), "neighbour 1 (lists): ") || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
