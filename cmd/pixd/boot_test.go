@@ -180,8 +180,9 @@ func TestKilled(t *testing.T) {
 	damaged(t, dir)
 }
 
-// damaged flips one byte in the middle of the newest file with records, and checks that pixd
-// reports the damage.
+// damaged flips one byte in the middle of the newest table, and checks that pixd reports the damage.
+// The engine was stopped by SIGTERM: its log has no records, whatever else is in the file, which may
+// be an older log that is used again.
 func damaged(t *testing.T, dir string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "journal", "*", "*"))
@@ -194,7 +195,7 @@ func damaged(t *testing.T, dir string) {
 	}
 	files = slices.DeleteFunc(append(files, more...), func(f string) bool {
 		i, err := os.Stat(f)
-		return err != nil || i.Size() < 4096 || filepath.Ext(f) != ".log" && filepath.Ext(f) != ".sst"
+		return err != nil || i.Size() < 4096 || filepath.Ext(f) != ".sst"
 	})
 	slices.SortFunc(files, func(a, b string) int { return strings.Compare(filepath.Base(b), filepath.Base(a)) })
 	if len(files) == 0 {
