@@ -201,6 +201,9 @@ func TestInternalFaults(t *testing.T) {
 	for _, sequence := range []uint64{3, 5, 404, 500} {
 		k.becomes(sequence, "dead")
 	}
+	for end := time.Now().Add(5 * time.Second); k.Measure().Due > 0 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond) // the rows are there before the dispatcher hears that they are durable
+	}
 	k.end()
 	oldest, err := k.Oldest()
 	if m := k.Measure(); len(k.alerts) != 1 || k.alerts[0].Kind != AlertDead || m.Dead != 4 || m.Delivered != 2 ||
