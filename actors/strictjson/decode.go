@@ -10,8 +10,10 @@ import (
 // error, unless mayGrow is true: an answer of the scheme may have fields that a later
 // version added.
 func Decode(body []byte, r Rules, v any, mayGrow bool) error {
-	if err := Scan(body, r); err != nil {
-		return err
+	if !simple(body, r) {
+		if err := Scan(body, r); err != nil {
+			return err
+		}
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	if !mayGrow {

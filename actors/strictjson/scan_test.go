@@ -95,6 +95,7 @@ func FuzzDecode(f *testing.F) {
 		`{}`, `{"text":"a","number":1,"flag":true,"list":["a"],"nested":{"text":"\ud83d\ude00"},"all":[{}],"any":{"a":[1,"x",null]},"raw":[ 1 ]}`,
 		`{"number":9223372036854775808}`, `{"number":-9223372036854775809}`, `{"number":1.0}`, `{"number":1e2}`, `{"small":-1}`, `{"small":18446744073709551616}`,
 		`{"text":null,"list":null,"nested":null}`, `{"text":"\ud800"}`, `{"text":"\u0000\n\"\\"}`, `{"text":7}`, `{"flag":"true"}`, `{"list":{}}`, `{"list":[null]}`,
+		`{"text":"é","number":12,"flag":false,"nested":{"text":"a","number":0}}`, `{"nested":{"text":"a","text":"b"}}`, `{"number":007}`, `{"text":"a"}{}`,
 		`{"unknown":1}`, `{"number":1,"number":2}`, `{"NUMBER":1}`, `{"any":{"x":1e400}}`, `{"text":"` + "\u2028<>&" + `"}`, `{"raw":"a\u0062"}`, `{"nested":{"nested":{"unknown":{}}}}`,
 	} {
 		f.Add([]byte(s), false)
@@ -107,6 +108,9 @@ func FuzzDecode(f *testing.F) {
 		if scanned := Scan(in, rules); scanned != nil {
 			if err == nil {
 				t.Fatalf("%q was read, though %v", in, scanned)
+			}
+			if simple(in, rules) {
+				t.Fatalf("%q is simple, though %v", in, scanned)
 			}
 			return
 		}

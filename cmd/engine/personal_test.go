@@ -79,7 +79,7 @@ func (o *otherSide) post(w *harness, body string) (status int, answer string) {
 func talkative(o *otherSide) map[string]fasthttp.RequestHandler {
 	owner := map[string]any{"name": personName, "document": personCPF, "ispb": "99999005"}
 	sign := func(status int, value any) fasthttp.RequestHandler {
-		return signed.Handle(provider.NewGuard(o.secret, provider.ToScheme, now, nil), slog.New(slog.DiscardHandler), func(_ *fasthttp.RequestCtx, end func(bool)) (int, any, error) {
+		return signed.Handle(provider.NewGuard(o.secret, provider.ToScheme, now, nil), slog.New(slog.DiscardHandler), func(_ []byte, end func(bool)) (int, any, error) {
 			end(false)
 			return status, value, nil
 		})

@@ -52,10 +52,10 @@ func newListener(t *testing.T) *listener {
 	return l
 }
 
-func (l *listener) take(ctx *fasthttp.RequestCtx, end func(bool)) (int, any, error) {
-	n, err := provider.ReadNotice(ctx.PostBody())
+func (l *listener) take(body []byte, end func(bool)) (int, any, error) {
+	n, err := provider.ReadNotice(body)
 	if err != nil {
-		l.t.Errorf("%s: %v", ctx.PostBody(), err)
+		l.t.Errorf("%s: %v", body, err)
 	}
 	l.mu.Lock()
 	l.times[n]++

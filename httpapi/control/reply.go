@@ -36,31 +36,39 @@ func Missing(format string, args ...any) *Problem {
 }
 
 // Handle returns a handler that sends the result of serve: a status and a value as JSON, or a
-// *Stream, or an error. A Problem is sent as it is, and a fault in the body's form as a
-// Problem. For ledger.ErrCut, which means that the outcome is unknown, the connection is cut.
-// Any other error is logged and answered 500 without its text.
+// *Stream, or an error, of which Judge says how it is answered. For ledger.ErrCut, which means
+// that the outcome is unknown, the connection is cut.
 func Handle(log *slog.Logger, serve func(*fasthttp.RequestCtx) (int, any, error)) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		status, value, err := serve(ctx)
-		var problem *Problem
-		var fault *strictjson.Fault
 		long, isLong := value.(*Stream)
 		switch {
 		case err == nil && isLong:
 			long.send(ctx, log)
 		case err == nil:
 			Answer(ctx, status, value)
-		case errors.As(err, &problem):
-			AnswerProblem(ctx, problem)
-		case errors.As(err, &fault):
-			AnswerProblem(ctx, Bad("%s", fault.Message))
 		case errors.Is(err, ledger.ErrCut):
 			httpapi.Cut(ctx)
 		default:
-			log.Error("control: request", "path", string(ctx.Path()), "error", err)
-			AnswerProblem(ctx, Refuse(fasthttp.StatusInternalServerError, "internal error"))
+			AnswerProblem(ctx, Judge(log, string(ctx.Path()), err))
 		}
 	}
+}
+
+// Judge returns the Problem with which an error is answered. A Problem is answered as it is, and
+// a fault in the body's form as a Problem. Any other error is logged and answered 500 without
+// its text.
+func Judge(log *slog.Logger, path string, err error) *Problem {
+	var problem *Problem
+	var fault *strictjson.Fault
+	switch {
+	case errors.As(err, &problem):
+		return problem
+	case errors.As(err, &fault):
+		return Bad("%s", fault.Message)
+	}
+	log.Error("control: request", "path", path, "error", err)
+	return Refuse(fasthttp.StatusInternalServerError, "internal error")
 }
 
 // AnswerProblem sends {"error":{"status","message"}}.
@@ -68,16 +76,25 @@ func AnswerProblem(ctx *fasthttp.RequestCtx, p *Problem) {
 	if p.Status == fasthttp.StatusServiceUnavailable {
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "1")
 	}
-	Answer(ctx, p.Status, map[string]*Problem{"error": p})
+	Answer(ctx, p.Status, p.Body())
 }
+
+// Body returns the value that is sent as the body of the Problem's answer.
+func (p *Problem) Body() any { return map[string]*Problem{"error": p} }
 
 // Answer sends a value as JSON.
 func Answer(ctx *fasthttp.RequestCtx, status int, value any) {
+	ctx.SetStatusCode(status)
+	ctx.SetContentType("application/json")
+	ctx.SetBody(Encode(value))
+}
+
+// Encode returns a value as JSON, in one line. It panics if it cannot, because our answers can
+// always be encoded.
+func Encode(value any) []byte {
 	b, err := strictjson.Encode(value)
 	if err != nil {
 		panic(fmt.Sprintf("control: encode %T: %v", value, err))
 	}
-	ctx.SetStatusCode(status)
-	ctx.SetContentType("application/json")
-	ctx.SetBody(b)
+	return b
 }

@@ -2,6 +2,7 @@
 package notices
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"sync/atomic"
@@ -64,7 +65,7 @@ func (s *service) refused(err error) {
 	s.Log.Warn("scheme: notice refused", "error", err)
 }
 
-// Routes adds the endpoint for notices to a router.
+// Routes adds the endpoints for notices, single ones and groups, to a router.
 func Routes(r *router.Router, o Options) {
 	if o.Wait == 0 {
 		o.Wait = 10 * time.Second
@@ -74,6 +75,8 @@ func Routes(r *router.Router, o Options) {
 	}
 	s := &service{Options: o}
 	r.POST(provider.PathNotices, signed.Handle(o.Guard, o.Log, s.acknowledge))
+	r.POST(provider.PathNoticeCapabilities, signed.Handle(o.Guard, o.Log, signed.Capable))
+	r.POST(provider.PathNoticeGroup, signed.HandleGroup(o.Guard, o.Log, map[string]signed.Serve{provider.PathNotices: s.acknowledge}))
 }
 
 // New returns a whole handler for notices, for a listener of its own.
@@ -88,8 +91,8 @@ func New(o Options) fasthttp.RequestHandler {
 // refuses for good; a repeat of a refused message is refused again, never acknowledged. If that takes longer than Wait, the
 // answer tells the scheme to send the notice again. The notice is still being handled then,
 // and a repeat of it is not acknowledged before the first copy has an outcome.
-func (s *service) acknowledge(ctx *fasthttp.RequestCtx, end func(bool)) (int, any, error) {
-	n, err := provider.ReadNotice(ctx.PostBody())
+func (s *service) acknowledge(body []byte, end func(bool)) (int, any, error) {
+	n, err := provider.ReadNotice(body)
 	if err != nil {
 		end(false)
 		s.refused(err)
@@ -102,7 +105,7 @@ func (s *service) acknowledge(ctx *fasthttp.RequestCtx, end func(bool)) (int, an
 	if s.Whose != nil {
 		whose = s.Whose(n)
 	}
-	if s.Open.Take(ctx, whose) != nil {
+	if s.Open.Take(context.Background(), whose) != nil { // at once: nobody waits in it
 		end(false)
 		return 0, nil, control.Refuse(fasthttp.StatusServiceUnavailable, "too many notices are being worked on: send it again")
 	}

@@ -210,9 +210,7 @@ func TestRefusesQuietly(t *testing.T) {
 	var log strings.Builder
 	s := &service{Options: Options{Log: slog.New(slog.NewTextHandler(&log, nil))}}
 	take := func(body string) {
-		var ctx fasthttp.RequestCtx
-		ctx.Request.SetBodyString(body)
-		if _, _, err := s.acknowledge(&ctx, func(bool) {}); err == nil {
+		if _, _, err := s.acknowledge([]byte(body), func(bool) {}); err == nil {
 			t.Error("taken")
 		}
 	}
@@ -296,10 +294,8 @@ func TestManyAtOnce(t *testing.T) {
 				}
 			}
 		}
-		var ctx fasthttp.RequestCtx
-		ctx.Request.SetBodyString(settled)
 		ended := ""
-		_, _, err := s.acknowledge(&ctx, func(acknowledged bool) { ended = fmt.Sprint(acknowledged) })
+		_, _, err := s.acknowledge([]byte(settled), func(acknowledged bool) { ended = fmt.Sprint(acknowledged) })
 		if (err == nil) != c.taken || ended != fmt.Sprint(c.taken) || (taken == 1) != c.taken || s.Open.Counts().InUse != len(c.of)*openShare {
 			t.Errorf("%s: %v, ended %s, %+v", name, err, ended, s.Open.Counts())
 		}
@@ -320,9 +316,7 @@ func TestCountedByWhose(t *testing.T) {
 		}
 	}
 	take := func() error {
-		var ctx fasthttp.RequestCtx
-		ctx.Request.SetBodyString(settled)
-		_, _, err := s.acknowledge(&ctx, func(bool) {})
+		_, _, err := s.acknowledge([]byte(settled), func(bool) {})
 		return err
 	}
 	_ = take() // its effect is not durable in time, and it stays open
@@ -345,9 +339,7 @@ func TestRefusedAreNotOnTheirWay(t *testing.T) {
 		Wait: time.Second, Open: NewInProgress(), Log: slog.New(slog.DiscardHandler), Feed: func(_ scheme.Notice, done func(error)) { done(errors.New("not now")) },
 	}}
 	for range 3 {
-		var ctx fasthttp.RequestCtx
-		ctx.Request.SetBodyString(settled)
-		if _, _, err := s.acknowledge(&ctx, func(bool) {}); err == nil {
+		if _, _, err := s.acknowledge([]byte(settled), func(bool) {}); err == nil {
 			t.Error("acknowledged")
 		}
 	}

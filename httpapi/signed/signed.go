@@ -1,6 +1,6 @@
 // Package signed serves messages that carry a signature. It admits messages that the other
 // side of the scheme protocol has signed, acknowledges repeats of acknowledged messages
-// without any effect, and signs the answers.
+// without any effect, and signs the answers. Messages may come in groups.
 package signed
 
 import (
@@ -9,14 +9,17 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/ledger"
 	"pixd/actors/scheme/provider"
+	"pixd/httpapi"
 	"pixd/httpapi/control"
 )
 
-// Serve carries out a message and returns the answer. It calls end once it is known whether
-// the message counts as acknowledged; that may be after Serve has returned. Before that call
-// a repeat of the message is answered 503, which tells the sender to send it again.
-type Serve func(ctx *fasthttp.RequestCtx, end func(acknowledged bool)) (int, any, error)
+// Serve carries out a message, given its body, and returns the answer. It calls end once it is
+// known whether the message counts as acknowledged; that may be after Serve has returned. Before
+// that call a repeat of the message is answered 503, which tells the sender to send it again.
+// Where the error is ledger.ErrCut, the outcome is unknown, and no answer is sent.
+type Serve func(body []byte, end func(acknowledged bool)) (int, any, error)
 
 // Handle returns a handler that checks a message's signature before serve. A message that
 // the other side did not sign gets an answer without a signature.
@@ -28,33 +31,56 @@ func Handle(g *provider.Guard, log *slog.Logger, serve Serve) fasthttp.RequestHa
 			return
 		}
 		end, err := g.Admit(m, string(ctx.Request.Header.Peek(provider.HeaderSignature)))
-		switch {
-		case errors.Is(err, provider.ErrKnown):
-			control.Answer(ctx, fasthttp.StatusOK, provider.Done{Known: true})
-		case errors.Is(err, provider.ErrInWork):
-			control.AnswerProblem(ctx, control.Refuse(fasthttp.StatusServiceUnavailable, "%v: send it again", err))
-		case err != nil:
-			log.Debug("signed: message refused", "path", m.Path, "from", ctx.RemoteAddr().String(), "error", err)
-			control.AnswerProblem(ctx, control.Refuse(fasthttp.StatusUnauthorized, "%v", err))
+		if err != nil && !repeated(err) {
+			refuseUnsigned(ctx, log, m.Path, err)
 			return
-		default:
-			carryOut(ctx, log, serve, end)
 		}
-		sign(ctx, g, m)
+		status, body, ok := carryOut(log, m.Path, m.Body, serve, end, err)
+		if !ok {
+			httpapi.Cut(ctx)
+			return
+		}
+		send(ctx, g, m, status, body)
 	}
 }
 
-// carryOut calls serve. If serve panics, carryOut also ends the message as not acknowledged,
-// because its outcome is unknown: the sender may send it again.
-func carryOut(ctx *fasthttp.RequestCtx, log *slog.Logger, serve Serve, end func(bool)) {
+func repeated(err error) bool {
+	return errors.Is(err, provider.ErrKnown) || errors.Is(err, provider.ErrInWork)
+}
+
+// refuseUnsigned answers a message that the other side did not sign.
+func refuseUnsigned(ctx *fasthttp.RequestCtx, log *slog.Logger, path string, err error) {
+	log.Debug("signed: message refused", "path", path, "from", ctx.RemoteAddr().String(), "error", err)
+	control.AnswerProblem(ctx, control.Refuse(fasthttp.StatusUnauthorized, "%v", err))
+}
+
+// carryOut calls serve, unless admitted says that the message is a repeat, and returns the status
+// and the body of the answer; false: none is to be sent, because the outcome is unknown. If serve
+// panics, the message has ended as not acknowledged: the sender may send it again.
+func carryOut(log *slog.Logger, path string, body []byte, serve Serve, end func(bool), admitted error) (status int, answer []byte, ok bool) {
+	switch {
+	case errors.Is(admitted, provider.ErrKnown):
+		return fasthttp.StatusOK, control.Encode(provider.Done{Known: true}), true
+	case admitted != nil:
+		p := control.Refuse(fasthttp.StatusServiceUnavailable, "%v: send it again", admitted)
+		return p.Status, control.Encode(p.Body()), true
+	}
 	finished := false
 	defer func() {
 		if !finished {
 			end(false)
 		}
 	}()
-	control.Handle(log, func(ctx *fasthttp.RequestCtx) (int, any, error) { return serve(ctx, end) })(ctx)
+	status, value, err := serve(body, end)
 	finished = true
+	switch {
+	case errors.Is(err, ledger.ErrCut):
+		return 0, nil, false
+	case err != nil:
+		p := control.Judge(log, path, err)
+		return p.Status, control.Encode(p.Body()), true
+	}
+	return status, control.Encode(value), true
 }
 
 func message(ctx *fasthttp.RequestCtx) provider.Message {
@@ -65,11 +91,15 @@ func message(ctx *fasthttp.RequestCtx) provider.Message {
 	}
 }
 
-func sign(ctx *fasthttp.RequestCtx, g *provider.Guard, m provider.Message) {
-	if ctx.Hijacked() {
-		return // serve has cut the connection, so no answer is sent
+// send signs and sends the answer to a message.
+func send(ctx *fasthttp.RequestCtx, g *provider.Guard, m provider.Message, status int, body []byte) {
+	at, signature := g.Answer(m, status, body)
+	if status == fasthttp.StatusServiceUnavailable {
+		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "1")
 	}
-	at, signature := g.Answer(m, ctx.Response.StatusCode(), ctx.Response.Body())
+	ctx.SetStatusCode(status)
+	ctx.SetContentType("application/json")
+	ctx.SetBody(body)
 	ctx.Response.Header.Set(provider.HeaderTimestamp, at)
 	ctx.Response.Header.Set(provider.HeaderSignature, signature)
 }

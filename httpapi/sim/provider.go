@@ -50,22 +50,29 @@ func New(o Options) fasthttp.RequestHandler {
 // to a router. Requests must be signed.
 func Provide(r *router.Router, s scheme.Scheme, g *provider.Guard, log *slog.Logger) {
 	v := &peer{scheme: s}
-	for path, serve := range map[string]func(context.Context, []byte) (any, error){
-		provider.PathRegister: keyChange(s.RegisterKey), provider.PathDeregister: keyChange(s.DeregisterKey),
-		provider.PathLookup: message(provider.ReadLookup, v.lookup), provider.PathSubmit: message(provider.ReadPayment, v.submit),
-		provider.PathReturn: message(provider.ReadReturn, v.giveBack), provider.PathReturned: v.returned,
-		provider.PathAsk: v.ask, provider.PathBook: message(provider.ReadBookQuestion, v.book),
-	} {
-		r.POST(path, signed.Handle(g, log, answering(serve)))
+	payments := map[string]signed.Serve{
+		provider.PathLookup: answering(message(provider.ReadLookup, v.lookup)), provider.PathSubmit: answering(message(provider.ReadPayment, v.submit)),
+		provider.PathReturn: answering(message(provider.ReadReturn, v.giveBack)), provider.PathAsk: answering(v.ask),
 	}
+	for path, serve := range payments {
+		r.POST(path, signed.Handle(g, log, serve))
+	}
+	for path, serve := range map[string]signed.Serve{
+		provider.PathRegister: answering(keyChange(s.RegisterKey)), provider.PathDeregister: answering(keyChange(s.DeregisterKey)),
+		provider.PathReturned: answering(v.returned), provider.PathBook: answering(message(provider.ReadBookQuestion, v.book)),
+		provider.PathCapabilities: signed.Capable,
+	} {
+		r.POST(path, signed.Handle(g, log, serve))
+	}
+	r.POST(provider.PathGroup, signed.HandleGroup(g, log, payments))
 }
 
-// answering returns a Serve that limits the time of a request and sends the result of serve.
+// answering returns a Serve that limits the time of a message and sends the result of serve.
 func answering(serve func(context.Context, []byte) (any, error)) signed.Serve {
-	return func(ctx *fasthttp.RequestCtx, end func(bool)) (int, any, error) {
+	return func(body []byte, end func(bool)) (int, any, error) {
 		within, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		answer, err := serve(within, ctx.PostBody())
+		answer, err := serve(within, body)
 		var refused *scheme.Refused
 		if errors.As(err, &refused) {
 			end(true)

@@ -55,6 +55,7 @@ type client struct {
 	direction Direction
 	http      *http.Client // for messages about payments
 	rare      *http.Client // for all other messages
+	groups    *grouper     // sends the messages about payments
 	reported  atomic.Int64 // time in ms at which a failure was last logged
 }
 
@@ -74,6 +75,7 @@ func newClient(o Options, d Direction) (*client, error) {
 	}
 	c := &client{Options: o, base: base, direction: d}
 	c.http, c.rare = connected(&o, cmp.Or(o.Conns, maxConns)), connected(&o, rareConns)
+	c.groups = newGrouper(c)
 	return c, nil
 }
 
@@ -94,10 +96,18 @@ func connected(o *Options, conns int) *http.Client {
 	}
 }
 
-// through returns the HTTP client for messages to a path.
-func (c *client) through(path string) *http.Client {
+// rare reports whether messages to a path are about something else than payments.
+func rare(path string) bool {
 	switch path {
 	case PathRegister, PathDeregister, PathReturned, PathBook:
+		return true
+	}
+	return false
+}
+
+// through returns the HTTP client for messages to a path.
+func (c *client) through(path string) *http.Client {
+	if rare(path) {
 		return c.rare
 	}
 	return c.http
@@ -105,28 +115,20 @@ func (c *client) through(path string) *http.Client {
 
 // post sends a message and returns the answer, of at most longest bytes. The answer's
 // signature proves that the other side has answered this very message. After any error it is
-// unknown whether the message arrived.
+// unknown whether the message arrived. Messages about payments may travel in groups, and their
+// answers have at most MaxBody bytes.
 func (c *client) post(ctx context.Context, path string, message any, longest int) (status int, answer []byte, err error) {
-	m := Message{
-		Direction: c.direction, Method: http.MethodPost, ID: c.NewID(), Timestamp: c.Now().String(), Body: encode(message),
+	if rare(path) {
+		return c.send(ctx, path, c.NewID(), encode(message), longest)
 	}
-	to := *c.base
-	to.Path += path
-	m.Path = to.RequestURI()
-	r, err := http.NewRequestWithContext(ctx, m.Method, to.String(), bytes.NewReader(m.Body))
+	return c.groups.post(ctx, path, encode(message))
+}
+
+// send is post for a message that travels by itself, under the given id.
+func (c *client) send(ctx context.Context, path, id string, body []byte, longest int) (status int, answer []byte, err error) {
+	got, m, err := c.request(ctx, path, id, body)
 	if err != nil {
-		return 0, nil, err
-	}
-	r.Header = http.Header{
-		"Content-Type": {"application/json"}, "User-Agent": {"pixd"},
-		HeaderTimestamp: {m.Timestamp}, HeaderMessageID: {m.ID}, HeaderSignature: {c.Secret.Sign(m)},
-	}
-	got, err := c.through(path).Do(r)
-	if err != nil {
-		if of := (*url.Error)(nil); errors.As(err, &of) {
-			err = of.Err // without the address, which the log line names already
-		}
-		return 0, nil, c.failed(ctx, redact.Error(err))
+		return 0, nil, c.failed(ctx, err)
 	}
 	defer func() { _ = got.Body.Close() }()
 	answer, err = io.ReadAll(io.LimitReader(got.Body, int64(longest)+1))
@@ -137,14 +139,40 @@ func (c *client) post(ctx context.Context, path string, message any, longest int
 		return 0, nil, c.failed(ctx, redact.Error(err))
 	}
 	m.Direction, m.Status, m.Body, m.Timestamp = c.direction.answer(), got.StatusCode, answer, got.Header.Get(HeaderTimestamp)
-	at, err := c.Secret.Verify(m, got.Header.Get(HeaderSignature), c.Now())
-	if at != 0 && c.Stated != nil {
-		c.Stated(at)
-	}
-	if err != nil {
+	if err := c.accept(m, got.Header.Get(HeaderSignature)); err != nil {
 		return 0, nil, c.failed(ctx, unsigned(got, answer, err))
 	}
 	return got.StatusCode, answer, nil
+}
+
+// request sends a signed request, and returns the head of the answer and the message that was sent.
+func (c *client) request(ctx context.Context, path, id string, body []byte) (*http.Response, Message, error) {
+	m := Message{Direction: c.direction, Method: http.MethodPost, ID: id, Timestamp: c.Now().String(), Body: body}
+	to := *c.base
+	to.Path += path
+	m.Path = to.RequestURI()
+	r, err := http.NewRequestWithContext(ctx, m.Method, to.String(), bytes.NewReader(m.Body))
+	if err != nil {
+		return nil, m, err
+	}
+	r.Header = http.Header{
+		"Content-Type": {"application/json"}, "User-Agent": {"pixd"},
+		HeaderTimestamp: {m.Timestamp}, HeaderMessageID: {m.ID}, HeaderSignature: {c.Secret.Sign(m)},
+	}
+	got, err := c.through(path).Do(r)
+	if of := (*url.Error)(nil); errors.As(err, &of) {
+		err = of.Err // without the address, which the log line names already
+	}
+	return got, m, redact.Error(err)
+}
+
+// accept checks an answer's signature and time.
+func (c *client) accept(m Message, signature string) error {
+	at, err := c.Secret.Verify(m, signature, c.Now())
+	if at != 0 && c.Stated != nil {
+		c.Stated(at)
+	}
+	return err
 }
 
 // unsigned returns an error that describes an answer without a valid signature, so that the
@@ -179,8 +207,9 @@ func (c *client) failed(ctx context.Context, err error) error {
 	return err
 }
 
-// close closes idle connections.
+// close ends the groups that are under way, and closes idle connections.
 func (c *client) close() {
+	c.groups.close()
 	c.http.CloseIdleConnections()
 	c.rare.CloseIdleConnections()
 }

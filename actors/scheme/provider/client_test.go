@@ -126,6 +126,8 @@ func TestNoAnswer(t *testing.T) {
 			http.Redirect(w, r, "/elsewhere", http.StatusPermanentRedirect)
 		case PathSubmit:
 			http.Error(w, "go away", http.StatusForbidden)
+		case PathCapabilities:
+			http.NotFound(w, r)
 		default:
 			t.Errorf("%s was asked", r.URL.Path)
 		}

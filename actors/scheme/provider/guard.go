@@ -65,17 +65,43 @@ var (
 // ErrKnown and ErrInWork are for repeated messages. Any other error is for a message that the
 // other side did not sign, or not within Window.
 func (g *Guard) Admit(m Message, signature string) (end func(acknowledged bool), err error) {
-	m.Direction, m.Status = g.direction, 0
-	now := g.now()
-	at, err := g.secret.Verify(m, signature, now)
+	at, err := g.verify(m, signature)
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256([]byte(m.ID))
+	if end, err = g.AdmitPart(m.ID); err == nil {
+		g.stated(at)
+	}
+	return end, err
+}
+
+// AdmitGroup checks a request that carries a group, of which each part is to be admitted by
+// itself, also in a repeated group. The error is for a request that the other side did not sign,
+// or not within Window.
+func (g *Guard) AdmitGroup(m Message, signature string) error {
+	end, err := g.Admit(m, signature)
+	if err == nil {
+		end(true)
+	}
+	if errors.Is(err, ErrKnown) || errors.Is(err, ErrInWork) {
+		return nil
+	}
+	return err
+}
+
+func (g *Guard) verify(m Message, signature string) (at pix.Millis, err error) {
+	m.Direction, m.Status = g.direction, 0
+	return g.secret.Verify(m, signature, g.now())
+}
+
+// AdmitPart is Admit for a part of a group that AdmitGroup has accepted; the group's signature
+// covers the part.
+func (g *Guard) AdmitPart(messageID string) (end func(acknowledged bool), err error) {
+	sum := sha256.Sum256([]byte(messageID))
 	id := [16]byte(sum[:])
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.turn(now)
+	g.turn(g.now())
 	if _, ok := g.inWork[id]; ok {
 		return nil, ErrInWork
 	}
@@ -85,7 +111,6 @@ func (g *Guard) Admit(m Message, signature string) (end func(acknowledged bool),
 		}
 	}
 	g.inWork[id] = struct{}{}
-	g.stated(at)
 	return func(acknowledged bool) { g.endWork(id, acknowledged) }, nil
 }
 

@@ -16,7 +16,7 @@ const (
 	noticePatience = 15 * time.Second
 	// noticesAtOnce is the largest number of notices that are sent at once; further notices
 	// wait.
-	noticesAtOnce = 64
+	noticesAtOnce = 256
 )
 
 // Notifier sends a scheme's notices to an engine in another process. Its method Take is a

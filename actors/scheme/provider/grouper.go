@@ -1,0 +1,303 @@
+package provider
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"pixd/actors/pix"
+	"pixd/actors/redact"
+)
+
+// grouper sends the messages about payments. While a request is under way, the messages that
+// come meanwhile wait, and then travel together as a group: so under load a request and its
+// connection serve many messages, and none waits where nothing is under way. A request holds the
+// others back for at most holdTime, so that a slow answer delays no other message.
+//
+// To a side that takes no groups every message is sent at once, by itself.
+type grouper struct {
+	client *client
+	paths  struct{ capabilities, group string }
+	work   sync.WaitGroup // the groups under way
+	ending context.Context
+	end    context.CancelFunc
+
+	mu      sync.Mutex
+	waiting []*call // the longest waiting first
+	held    *hold   // the request that holds the others back; nil: none does
+	most    int     // the most messages of a group that the other side takes; 0: it takes none, or is not known to
+	asking  bool    // the question for most is under way
+	asked   pix.Millis
+}
+
+const (
+	// holdTime is the longest time for which a request holds back the messages that come after
+	// it.
+	holdTime = 2 * time.Millisecond
+	// askEvery is the least time in ms between two questions whether the other side takes
+	// groups.
+	askEvery = pix.Millis(60_000)
+	// drainTime is the longest wait for the end of an answer whose lines have all come.
+	drainTime = time.Second
+	// askPatience is the longest time from such a question until its answer.
+	askPatience = 5 * time.Second
+)
+
+// call is a message that waits for its answer.
+type call struct {
+	Part
+	alone  chan *hold  // gets the hold with which the message is to be sent by itself
+	answer chan answer // gets the answer of a message that travels in a group
+	group  *group      // the group in which it travels; nil: it waits, or is sent by itself
+}
+
+type answer struct {
+	status int
+	body   []byte
+	err    error
+}
+
+// hold is a request's place as the one that holds others back.
+type hold struct{ timer *time.Timer }
+
+// group is a request that carries several messages.
+type group struct {
+	calls map[string]*call // those without an answer, by message id
+	end   context.CancelFunc
+}
+
+func newGrouper(c *client) *grouper {
+	g := &grouper{client: c}
+	g.ending, g.end = context.WithCancel(context.Background())
+	g.paths.capabilities, g.paths.group = PathCapabilities, PathGroup
+	if c.direction == ToEngine {
+		g.paths.capabilities, g.paths.group = PathNoticeCapabilities, PathNoticeGroup
+	}
+	return g
+}
+
+// close ends the groups under way, and waits until nothing runs any more.
+func (g *grouper) close() {
+	g.end()
+	g.work.Wait()
+}
+
+// post is client.post for a message that may travel in a group.
+func (g *grouper) post(ctx context.Context, path string, body []byte) (status int, got []byte, err error) {
+	c := g.join(path, body)
+	if c == nil {
+		return g.client.send(ctx, path, g.client.NewID(), body, MaxBody)
+	}
+	select {
+	case h := <-c.alone:
+		defer g.release(h)
+		return g.client.send(ctx, path, c.ID, body, MaxBody)
+	case a := <-c.answer:
+		return a.status, a.body, a.err
+	case <-ctx.Done():
+		g.leave(c)
+		return 0, nil, g.client.failed(ctx, ctx.Err())
+	}
+}
+
+// join lets a message wait for its turn, which may come at once. It returns nil where the other
+// side takes no groups.
+func (g *grouper) join(path string, body []byte) *call {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.most == 0 {
+		g.inquire()
+		return nil
+	}
+	c := &call{Part: Part{g.client.NewID(), path, body}, alone: make(chan *hold, 1), answer: make(chan answer, 1)}
+	g.waiting = append(g.waiting, c)
+	g.next()
+	return c
+}
+
+// next sends what waits, unless a request holds it back.
+func (g *grouper) next() {
+	if g.held != nil || len(g.waiting) == 0 {
+		return
+	}
+	h := &hold{}
+	h.timer = time.AfterFunc(holdTime, func() { g.release(h) })
+	g.held = h
+	n, size := 0, 0
+	for ; n < len(g.waiting) && n < max(g.most, 1); n++ {
+		if size += g.waiting[n].size(); size > MaxGroupBytes && n > 0 {
+			break
+		}
+	}
+	calls := g.waiting[:n:n]
+	if g.waiting = g.waiting[n:]; len(g.waiting) == 0 {
+		g.waiting = nil
+	}
+	if n == 1 {
+		calls[0].alone <- h
+		return
+	}
+	ctx, end := context.WithCancel(g.ending)
+	together := &group{calls: make(map[string]*call, n), end: end}
+	for _, c := range calls {
+		together.calls[c.ID], c.group = c, together
+	}
+	g.work.Go(func() {
+		defer g.release(h)
+		g.carry(ctx, together, calls)
+	})
+}
+
+// release ends a request's hold on the messages that wait.
+func (g *grouper) release(h *hold) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.giveBack(h)
+}
+
+func (g *grouper) giveBack(h *hold) {
+	h.timer.Stop()
+	if g.held == h {
+		g.held = nil
+		g.next()
+	}
+}
+
+// leave ends the wait of a message whose caller has gone. The last one that leaves a group ends the
+// group's request.
+func (g *grouper) leave(c *call) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if c.group != nil {
+		if delete(c.group.calls, c.ID); len(c.group.calls) == 0 {
+			c.group.end()
+		}
+		return
+	}
+	select {
+	case h := <-c.alone:
+		g.giveBack(h)
+	default:
+		g.waiting = slices.DeleteFunc(g.waiting, func(w *call) bool { return w == c })
+	}
+}
+
+// carry sends a group and hands each answer to its message. Each message without an answer gets the
+// error: it is unknown whether it arrived.
+func (g *grouper) carry(ctx context.Context, together *group, calls []*call) {
+	defer together.end()
+	size := 0
+	for _, c := range calls {
+		size += c.size()
+	}
+	body := make([]byte, 0, size)
+	for _, c := range calls {
+		body = c.appendTo(body)
+	}
+	err := g.exchange(ctx, together, body)
+	g.mu.Lock()
+	missing := together.calls
+	together.calls = nil
+	g.mu.Unlock()
+	if len(missing) == 0 {
+		return
+	}
+	err = g.client.failed(ctx, err)
+	for _, c := range missing {
+		c.answer <- answer{err: err}
+	}
+}
+
+// exchange sends a group's request and reads the lines of its answer. The error says why not all
+// messages have got theirs.
+func (g *grouper) exchange(ctx context.Context, together *group, body []byte) error {
+	got, _, err := g.client.request(ctx, g.paths.group, g.client.NewID(), body)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = got.Body.Close() }()
+	if got.StatusCode != http.StatusOK {
+		if got.StatusCode == http.StatusNotFound || got.StatusCode == http.StatusMethodNotAllowed {
+			g.takes(0)
+		}
+		return fmt.Errorf("answer %d to a group", got.StatusCode)
+	}
+	lines := bufio.NewReaderSize(got.Body, maxAnswerLine)
+	for g.left(together) {
+		line, err := lines.ReadSlice('\n')
+		if err != nil {
+			return fmt.Errorf("the answer to a group ended early: %w", redact.Error(err))
+		}
+		if err := g.hand(ctx, together, line[:len(line)-1]); err != nil {
+			return err
+		}
+	}
+	defer time.AfterFunc(drainTime, together.end).Stop()
+	_, _ = lines.Peek(1) // the end of the answer, after which the connection can be used again
+	return nil
+}
+
+// left reports whether messages of a group have no answer yet.
+func (g *grouper) left(together *group) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(together.calls) != 0
+}
+
+// hand gives a line's answer to its message. A line for a message that has its answer, or whose
+// caller has gone, is ignored.
+func (g *grouper) hand(ctx context.Context, together *group, line []byte) error {
+	a, err := readAnswerLine(line)
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	c := together.calls[a.id]
+	delete(together.calls, a.id)
+	g.mu.Unlock()
+	if c == nil {
+		return nil
+	}
+	m := c.request()
+	m.Direction, m.Status, m.Body, m.Timestamp = g.client.direction.answer(), a.status, bytes.Clone(a.body), a.at
+	if err := g.client.accept(m, a.signature); err != nil {
+		c.answer <- answer{err: g.client.failed(ctx, fmt.Errorf("answer %d in a group: %w", a.status, err))}
+		return nil
+	}
+	c.answer <- answer{status: a.status, body: m.Body}
+	return nil
+}
+
+// inquire asks the other side whether it takes groups, unless that was done a short time ago.
+func (g *grouper) inquire() {
+	now := g.client.Now()
+	if g.asking || g.asked != 0 && now-g.asked < askEvery && now >= g.asked {
+		return
+	}
+	g.asking, g.asked = true, now
+	g.work.Go(func() {
+		ctx, cancel := context.WithTimeout(g.ending, askPatience)
+		defer cancel()
+		status, body, err := g.client.send(ctx, g.paths.capabilities, g.client.NewID(), []byte("{}"), MaxBody)
+		var can Capabilities
+		if err != nil || status != http.StatusOK || decode(body, &can, true) != nil || can.Groups < 2 {
+			can.Groups = 0
+		}
+		g.takes(min(can.Groups, MaxGroup))
+	})
+}
+
+// takes notes the most messages of a group that the other side takes.
+func (g *grouper) takes(most int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.most != most {
+		g.client.Log.Info("messages in groups", "to", g.client.base.Host, "at_most", most)
+	}
+	g.most, g.asking = most, false
+}

@@ -1,0 +1,600 @@
+package provider
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pixd/actors/pix"
+)
+
+// otherSide is the side that a client sends its messages to. A test takes each request from it, and
+// answers it.
+type otherSide struct {
+	t    *testing.T
+	s    Secret
+	came chan *arrival
+	now  pix.Millis
+	*client
+}
+
+// arrival is a request that waits for its answer.
+type arrival struct {
+	side   *otherSide
+	path   string
+	id     string
+	body   string
+	ctx    context.Context
+	answer chan *http.Response
+}
+
+// RoundTrip implements http.RoundTripper.
+func (o *otherSide) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	a := &arrival{o, r.URL.Path, r.Header.Get(HeaderMessageID), string(body), r.Context(), make(chan *http.Response, 1)}
+	m := Message{Direction: ToScheme, Method: r.Method, Path: a.path, Timestamp: r.Header.Get(HeaderTimestamp), ID: a.id, Body: body}
+	if _, err := o.s.Verify(m, r.Header.Get(HeaderSignature), o.now); err != nil {
+		o.t.Errorf("%s: %v", a.path, err)
+	}
+	o.came <- a
+	select {
+	case got := <-a.answer:
+		return got, nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+// newOtherSide returns a side with a client that calls it, in a bubble of synctest.
+func newOtherSide(t *testing.T) *otherSide {
+	o := &otherSide{t: t, s: secret(t, shared), came: make(chan *arrival, 1000), now: noon}
+	ids := 0
+	c, err := newClient(Options{
+		URL: "http://provider.example", Secret: o.s, Now: func() pix.Millis { return o.now }, Log: slog.New(slog.DiscardHandler),
+		NewID: func() string { ids++; return fmt.Sprint("m", ids) },
+	}, ToScheme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.http.Transport, c.rare.Transport, o.client = o, o, c
+	return o
+}
+
+// request takes the next request, which must be there and go to the path.
+func (o *otherSide) request(path string) *arrival {
+	o.t.Helper()
+	synctest.Wait()
+	select {
+	case a := <-o.came:
+		if a.path != path {
+			o.t.Fatalf("a request to %s, want %s", a.path, path)
+		}
+		return a
+	default:
+		o.t.Fatalf("no request to %s", path)
+		return nil
+	}
+}
+
+// quiet checks that no request is there.
+func (o *otherSide) quiet() {
+	o.t.Helper()
+	synctest.Wait()
+	select {
+	case a := <-o.came:
+		o.t.Fatalf("a request to %s: %s", a.path, a.body)
+	default:
+	}
+}
+
+func (a *arrival) response(status int, body io.Reader) *http.Response {
+	c, ok := body.(io.ReadCloser)
+	if !ok {
+		c = io.NopCloser(body)
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: c}
+}
+
+// reply answers with a signature.
+func (a *arrival) reply(status int, body string) {
+	m := Message{ToScheme.answer(), "POST", a.path, a.side.now.String(), a.id, status, []byte(body)}
+	r := a.response(status, strings.NewReader(body))
+	r.Header.Set(HeaderTimestamp, m.Timestamp)
+	r.Header.Set(HeaderSignature, a.side.s.Sign(m))
+	a.answer <- r
+}
+
+// refuse answers without a signature.
+func (a *arrival) refuse(status int) { a.answer <- a.response(status, strings.NewReader("{}")) }
+
+// parts returns the parts of a group.
+func (a *arrival) parts() []Part {
+	a.side.t.Helper()
+	all, err := ReadGroup([]byte(a.body))
+	if err != nil {
+		a.side.t.Fatalf("%s: %v", a.body, err)
+	}
+	return all
+}
+
+// line returns the line that answers a part with a body.
+func (a *arrival) line(p Part, body string) []byte {
+	g := NewGuard(a.side.s, ToScheme, func() pix.Millis { return a.side.now }, nil)
+	return g.AnswerPart(nil, &p, http.StatusOK, []byte(body))
+}
+
+// lines begins the answer to a group, of which the test then writes the lines.
+func (a *arrival) lines() *io.PipeWriter {
+	r, w := io.Pipe()
+	a.answer <- a.response(http.StatusOK, r)
+	return w
+}
+
+// all answers a group whole: each part with its own body.
+func (a *arrival) all() {
+	var b []byte
+	for _, p := range a.parts() {
+		b = append(b, a.line(p, string(p.Body))...)
+	}
+	a.answer <- a.response(http.StatusOK, bytes.NewReader(b))
+}
+
+// mail is a message under way.
+type mail struct {
+	body string
+	got  string // the answer
+	err  error
+	done bool
+	end  context.CancelFunc
+}
+
+// post posts a message whose body names n.
+func (o *otherSide) post(n int) *mail {
+	o.t.Helper()
+	ctx, end := context.WithCancel(o.t.Context())
+	m := &mail{body: fmt.Sprintf(`{"n":%d}`, n), end: end}
+	go func() {
+		defer end()
+		_, got, err := o.client.post(ctx, PathAsk, map[string]int{"n": n}, MaxBody)
+		m.got, m.err, m.done = string(got), err, true
+	}()
+	synctest.Wait()
+	return m
+}
+
+// answered checks that a message has the answer that is its own body.
+func (o *otherSide) answered(m *mail) {
+	o.t.Helper()
+	if synctest.Wait(); !m.done || m.err != nil || m.got != m.body {
+		o.t.Errorf("%s: %+v", m.body, m)
+	}
+}
+
+// lost checks that a message has failed, with an error that says something.
+func (o *otherSide) lost(m *mail, says string) {
+	o.t.Helper()
+	if synctest.Wait(); !m.done || m.err == nil || !strings.Contains(m.err.Error(), says) {
+		o.t.Errorf("%s: %+v, want %q", m.body, m, says)
+	}
+}
+
+// able lets the client find out that the side takes groups.
+func (o *otherSide) able(most string) {
+	o.t.Helper()
+	m := o.post(0)
+	a, b := o.request2()
+	a.reply(http.StatusOK, `{"groups":`+most+`,"more":true}`)
+	b.reply(http.StatusOK, m.body)
+	o.answered(m)
+}
+
+// request2 takes the question for capabilities and the message that came with it.
+func (o *otherSide) request2() (question, message *arrival) {
+	o.t.Helper()
+	synctest.Wait()
+	a, b := <-o.came, <-o.came
+	if a.path != PathCapabilities {
+		a, b = b, a
+	}
+	if a.path != PathCapabilities || a.body != "{}" || b.path != PathAsk {
+		o.t.Fatalf("%s and %s", a.path, b.path)
+	}
+	return a, b
+}
+
+// inBubble runs a test in a bubble of synctest, and closes the side's client at its end.
+func inBubble(t *testing.T, test func(t *testing.T, o *otherSide)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		o := newOtherSide(t)
+		defer o.client.close()
+		test(t, o)
+	})
+}
+
+// TestGroups checks that a message travels by itself where nothing is under way, that what comes
+// while one is under way waits and then travels together, and that each gets its own answer.
+func TestGroups(t *testing.T) {
+	inBubble(t, func(t *testing.T, o *otherSide) {
+		o.able("256")
+		first := o.post(1)
+		alone := o.request(PathAsk)
+		second, third, fourth := o.post(2), o.post(3), o.post(4)
+		o.quiet()
+		alone.reply(http.StatusOK, first.body)
+		o.answered(first)
+		group := o.request(PathGroup)
+		parts := group.parts()
+		if len(parts) != 3 || string(parts[0].Body) != second.body || parts[1].Path != PathAsk || parts[0].ID == parts[1].ID || group.id == parts[0].ID {
+			t.Fatalf("%s", group.body)
+		}
+		late := o.post(5)
+		o.quiet()
+		group.all()
+		for _, m := range []*mail{second, third, fourth} {
+			o.answered(m)
+		}
+		o.request(PathAsk).reply(http.StatusOK, late.body)
+		o.answered(late)
+	})
+}
+
+// TestHeldBack checks that a request which is answered late, a single one or a group, holds back
+// what comes after it for holdTime alone, and that the lines of a group are handed on as they come.
+func TestHeldBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, o *otherSide) {
+		o.able("256")
+		first := o.post(1)
+		alone := o.request(PathAsk)
+		second, third := o.post(2), o.post(3)
+		time.Sleep(holdTime - 1)
+		o.quiet()
+		time.Sleep(1)
+		group := o.request(PathGroup)
+		fourth := o.post(4)
+		o.quiet()
+		time.Sleep(holdTime)
+		o.request(PathAsk).reply(http.StatusOK, fourth.body)
+		o.answered(fourth)
+
+		w, parts := group.lines(), group.parts()
+		_, _ = w.Write(group.line(parts[1], third.body))
+		o.answered(third)
+		if second.done {
+			t.Error("answered before its line came")
+		}
+		_, _ = w.Write(group.line(parts[0], second.body))
+		o.answered(second)
+		_ = w.Close()
+		alone.reply(http.StatusOK, first.body)
+		o.answered(first)
+	})
+}
+
+// group lets two messages travel in one request.
+func (o *otherSide) group(n int) (*arrival, *mail, *mail) {
+	o.t.Helper()
+	first := o.post(n)
+	alone := o.request(PathAsk)
+	a, b := o.post(n+1), o.post(n+2)
+	alone.reply(http.StatusOK, first.body)
+	o.answered(first)
+	return o.request(PathGroup), a, b
+}
+
+// TestLinesMissing checks that a message of a group is unknown where its line does not come, cannot
+// be read, or is not signed for it, and that the others have their answers.
+func TestLinesMissing(t *testing.T) {
+	for name, c := range map[string]struct {
+		says  string
+		write func(a *arrival, p, other Part, w io.Writer)
+	}{
+		"none": {"ended early", func(*arrival, Part, Part, io.Writer) {}},
+		"broken off": {"ended early", func(a *arrival, p, _ Part, w io.Writer) {
+			line := a.line(p, string(p.Body))
+			_, _ = w.Write(line[:len(line)-1])
+		}},
+		"no line":                 {"is not an id, a status", func(_ *arrival, p, _ Part, w io.Writer) { _, _ = io.WriteString(w, p.ID+" 200 {}\n") }},
+		"no status":               {"is not an id, a status", func(_ *arrival, p, _ Part, w io.Writer) { _, _ = io.WriteString(w, p.ID+" ok t s {}\n") }},
+		"a status of four digits": {"is not an id, a status", func(_ *arrival, p, _ Part, w io.Writer) { _, _ = io.WriteString(w, p.ID+" 2000 t s {}\n") }},
+		"altered": {"the signature does not match", func(a *arrival, p, _ Part, w io.Writer) {
+			line := a.line(p, string(p.Body))
+			line[len(line)-2] = ' '
+			_, _ = w.Write(line)
+		}},
+		"another's": {"the signature does not match", func(a *arrival, p, other Part, w io.Writer) {
+			line := a.line(other, string(p.Body))
+			_, _ = w.Write(append([]byte(p.ID), line[len(other.ID):]...))
+		}},
+		"of another path": {"the signature does not match", func(a *arrival, p, _ Part, w io.Writer) {
+			p.Path = PathSubmit
+			_, _ = w.Write(a.line(p, string(p.Body)))
+		}},
+		"old": {"away from this side's clock", func(a *arrival, p, _ Part, w io.Writer) {
+			a.side.now -= 300_001
+			line := a.line(p, string(p.Body))
+			a.side.now += 300_001
+			_, _ = w.Write(line)
+		}},
+		"too long": {"ended early", func(a *arrival, p, _ Part, w io.Writer) {
+			_, _ = w.Write(a.line(p, strings.Repeat("x", maxAnswerLine)))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, o *otherSide) {
+				o.able("256")
+				group, good, bad := o.group(1)
+				parts := group.parts()
+				w := group.lines()
+				go func() {
+					_, _ = w.Write(group.line(parts[0], good.body))
+					c.write(group, parts[1], parts[0], w)
+					_ = w.Close()
+				}()
+				o.answered(good)
+				o.lost(bad, c.says)
+			})
+		})
+	}
+}
+
+// TestStrangeLines checks that lines for no message of the group, and second lines, change nothing.
+func TestStrangeLines(t *testing.T) {
+	inBubble(t, func(_ *testing.T, o *otherSide) {
+		o.able("256")
+		group, a, b := o.group(1)
+		parts := group.parts()
+		w := group.lines()
+		go func() {
+			_, _ = w.Write(group.line(Part{ID: "strange", Path: PathAsk}, "{}"))
+			_, _ = w.Write(group.line(parts[0], a.body))
+			_, _ = w.Write(group.line(parts[0], `{"n":99}`))
+			_, _ = w.Write(group.line(parts[1], b.body))
+			_ = w.Close()
+		}()
+		o.answered(a)
+		o.answered(b)
+	})
+}
+
+// TestGroupFails checks that a group which is answered by no 200 leaves each of its messages
+// unknown, and that after a 404 or 405, by which a side of an earlier version answers, messages
+// travel by themselves, until it is asked again after a minute.
+func TestGroupFails(t *testing.T) {
+	for status, still := range map[int]bool{404: false, 405: false, 500: true, 401: true, 503: true, 302: true} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, o *otherSide) {
+				o.able("256")
+				group, a, b := o.group(1)
+				waiting := []*mail{o.post(7), o.post(8)}
+				group.refuse(status)
+				o.lost(a, fmt.Sprint("answer ", status))
+				o.lost(b, fmt.Sprint("answer ", status))
+				if still {
+					o.request(PathGroup).all()
+					o.answered(waiting[0])
+					o.answered(waiting[1])
+					return
+				}
+				for _, m := range waiting { // one after the other, as they had waited
+					o.request(PathAsk).reply(http.StatusOK, m.body)
+					o.answered(m)
+				}
+				c, d := o.post(9), o.post(10)
+				o.request(PathAsk).reply(http.StatusOK, c.body)
+				o.request(PathAsk).reply(http.StatusOK, d.body)
+				o.answered(c)
+				o.answered(d)
+				o.now += askEvery
+				o.able("256")
+				group, a, b = o.group(20)
+				group.all()
+				o.answered(a)
+				o.answered(b)
+			})
+		})
+	}
+}
+
+// TestSideWithoutGroups checks that a side of an earlier version, which answers the question for
+// groups 404, gets every message at once and by itself, and is asked once a minute.
+func TestSideWithoutGroups(t *testing.T) {
+	for name, answer := range map[string]func(*arrival){
+		"404":                  func(a *arrival) { a.refuse(404) },
+		"none":                 func(a *arrival) { a.reply(200, `{}`) },
+		"one":                  func(a *arrival) { a.reply(200, `{"groups":1}`) },
+		"a refusal":            func(a *arrival) { a.reply(422, `{"groups":256}`) },
+		"unsigned":             func(a *arrival) { a.answer <- a.response(200, strings.NewReader(`{"groups":256}`)) },
+		"not to be read":       func(a *arrival) { a.reply(200, `{"groups":"many"}`) },
+		"none within its time": func(*arrival) { time.Sleep(askPatience) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(_ *testing.T, o *otherSide) {
+				first := o.post(1)
+				question, a := o.request2()
+				second := o.post(2)
+				b := o.request(PathAsk)
+				answer(question)
+				third := o.post(3)
+				c := o.request(PathAsk)
+				for m, a := range map[*mail]*arrival{first: a, second: b, third: c} {
+					a.reply(http.StatusOK, m.body)
+					o.answered(m)
+				}
+				o.now += askEvery - 1
+				fourth := o.post(4)
+				o.request(PathAsk).reply(http.StatusOK, fourth.body)
+				o.quiet()
+				o.now++
+				o.able("2")
+				group, x, y := o.group(5)
+				group.all()
+				o.answered(x)
+				o.answered(y)
+			})
+		})
+	}
+}
+
+// TestGroupSize checks that a group has at most as many messages as the other side takes, at most
+// MaxGroup of them, and at most MaxGroupBytes.
+func TestGroupSize(t *testing.T) {
+	for name, c := range map[string]struct {
+		takes string
+		post  int
+		long  int // length of each message
+		want  []int
+	}{
+		"what it takes":   {"3", 7, 0, []int{3, 3, 1}},
+		"ours at most":    {"1000", 300, 0, []int{256, 44}},
+		"bytes":           {"256", 9, 50_000, []int{5, 4}},
+		"the longest two": {"256", 4, MaxBody - 100, []int{4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, o *otherSide) {
+				o.able(c.takes)
+				first := o.post(1)
+				alone := o.request(PathAsk)
+				for range c.post {
+					go func() { _, _, _ = o.client.groups.post(t.Context(), PathAsk, []byte(strings.Repeat("x", c.long+1))) }()
+				}
+				synctest.Wait()
+				alone.reply(http.StatusOK, first.body)
+				for i, want := range c.want {
+					if want == 1 {
+						o.request(PathAsk).refuse(500)
+						continue
+					}
+					a := o.request(PathGroup)
+					if got := a.parts(); len(got) != want || len(a.body) > MaxGroupBytes {
+						t.Errorf("group %d has %d messages, %d bytes", i, len(got), len(a.body))
+					}
+					a.refuse(500)
+				}
+				o.quiet()
+			})
+		})
+	}
+}
+
+// TestGone checks that a message whose caller has gone is not sent if it still waits, gives its turn
+// back, does not disturb the others of its group, and that a group without callers ends.
+func TestGone(t *testing.T) {
+	inBubble(t, func(t *testing.T, o *otherSide) {
+		o.able("256")
+		first := o.post(1)
+		alone := o.request(PathAsk)
+		gone, second, third := o.post(2), o.post(3), o.post(4)
+		gone.end()
+		o.lost(gone, "canceled")
+		alone.reply(http.StatusOK, first.body)
+		group := o.request(PathGroup)
+		if parts := group.parts(); len(parts) != 2 || string(parts[0].Body) != second.body {
+			t.Fatalf("%s", group.body)
+		}
+		second.end()
+		o.lost(second, "canceled")
+		if group.ctx.Err() != nil {
+			t.Error("the group ended with a caller still there")
+		}
+		w := group.lines()
+		_, _ = w.Write(group.line(group.parts()[1], third.body))
+		o.answered(third)
+		_ = w.Close()
+
+		group, a, b := o.group(10)
+		a.end()
+		b.end()
+		o.lost(a, "canceled")
+		o.lost(b, "canceled")
+		if group.ctx.Err() == nil {
+			t.Error("the group goes on without callers")
+		}
+
+		lonely := o.post(20)
+		left := o.request(PathAsk)
+		next := o.post(21)
+		lonely.end()
+		o.lost(lonely, "canceled")
+		if left.ctx.Err() == nil {
+			t.Error("the request goes on without its caller")
+		}
+		o.request(PathAsk).reply(http.StatusOK, next.body)
+		o.answered(next)
+	})
+}
+
+// TestLeaveWithTurn checks that a message whose turn comes just when its caller goes gives the turn
+// to those that wait.
+func TestLeaveWithTurn(t *testing.T) {
+	inBubble(t, func(_ *testing.T, o *otherSide) {
+		o.able("256")
+		g := o.client.groups
+		c := g.join(PathAsk, []byte("{}")) // has its turn
+		next := o.post(1)
+		o.quiet()
+		g.leave(c)
+		o.request(PathAsk).reply(http.StatusOK, next.body)
+		o.answered(next)
+	})
+}
+
+// TestOpenEnd checks that an answer whose lines have all come, and which does not end, keeps its
+// connection for drainTime alone.
+func TestOpenEnd(t *testing.T) {
+	inBubble(t, func(t *testing.T, o *otherSide) {
+		o.able("256")
+		group, a, b := o.group(1)
+		parts := group.parts()
+		w := group.lines()
+		_, _ = w.Write(append(group.line(parts[0], a.body), group.line(parts[1], b.body)...))
+		o.answered(a)
+		o.answered(b)
+		time.Sleep(drainTime - 1)
+		if synctest.Wait(); group.ctx.Err() != nil {
+			t.Error("ended early")
+		}
+		time.Sleep(1)
+		if synctest.Wait(); group.ctx.Err() == nil {
+			t.Error("its connection is kept")
+		}
+		_ = w.Close()
+	})
+}
+
+// TestCloseEndsGroups checks that a client's end ends its groups, whose messages stay unknown.
+func TestCloseEndsGroups(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOtherSide(t)
+		o.able("256")
+		_, a, b := o.group(1)
+		o.client.close()
+		o.lost(a, "canceled")
+		o.lost(b, "canceled")
+	})
+}
+
+// TestRareTravelAlone checks that messages about something else than payments never wait for a group.
+func TestRareTravelAlone(t *testing.T) {
+	inBubble(t, func(_ *testing.T, o *otherSide) {
+		o.able("256")
+		first := o.post(1)
+		alone := o.request(PathAsk)
+		for _, path := range []string{PathRegister, PathDeregister, PathReturned, PathBook} {
+			go func() { _, _, _ = o.client.post(o.t.Context(), path, Done{}, MaxBody) }()
+			o.request(path).refuse(500)
+		}
+		alone.reply(http.StatusOK, first.body)
+		o.answered(first)
+	})
+}

@@ -1,0 +1,128 @@
+package signed
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/scheme/provider"
+	"pixd/httpapi"
+	"pixd/httpapi/control"
+)
+
+// Capable answers the signed question what this side can do besides taking single messages.
+func Capable(_ []byte, end func(bool)) (int, any, error) {
+	end(true)
+	return fasthttp.StatusOK, provider.Capabilities{Groups: provider.MaxGroup}, nil
+}
+
+// linesFirst is how long the answer to a group waits for all its lines. After that each line is
+// sent when it is there, so that a slow message delays no other message of its group.
+const linesFirst = 2 * time.Millisecond
+
+// HandleGroup returns a handler of groups, whose messages serve carries out by their paths, at the
+// same time and each by itself. A message that panics, or whose outcome is unknown, gets no line
+// in the answer.
+func HandleGroup(g *provider.Guard, log *slog.Logger, serve map[string]Serve) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		m := message(ctx)
+		if err := g.AdmitGroup(m, string(ctx.Request.Header.Peek(provider.HeaderSignature))); err != nil {
+			refuseUnsigned(ctx, log, m.Path, err)
+			return
+		}
+		parts, err := provider.ReadGroup(bytes.Clone(m.Body)) // parts may outlive the handler
+		if err != nil {
+			p := control.Bad("%v", err)
+			send(ctx, g, m, p.Status, control.Encode(p.Body()))
+			return
+		}
+		a := &groupAnswer{guard: g, log: log, lines: make(chan []byte, len(parts)), left: len(parts)}
+		for i := range parts {
+			go a.answer(&parts[i], serve)
+		}
+		a.send(ctx)
+	}
+}
+
+// groupAnswer gathers the lines that answer a group.
+type groupAnswer struct {
+	guard *provider.Guard
+	log   *slog.Logger
+	lines chan []byte // a value for each message: its line, or nil for none
+	left  int         // messages whose line has not been taken from lines
+}
+
+// answer carries a message out and hands on its line.
+func (a *groupAnswer) answer(p *provider.Part, serve map[string]Serve) {
+	var line []byte
+	defer func() {
+		if r := recover(); r != nil {
+			a.log.Error("signed: panic", "panic", r, "stack", string(debug.Stack()))
+		}
+		a.lines <- line
+	}()
+	do, known := serve[p.Path]
+	if !known {
+		problem := control.Missing("no such path in a group")
+		line = a.guard.AnswerPart(nil, p, problem.Status, control.Encode(problem.Body()))
+		return
+	}
+	end, err := a.guard.AdmitPart(p.ID)
+	if status, body, ok := carryOut(a.log, p.Path, p.Body, do, end, err); ok {
+		line = a.guard.AnswerPart(nil, p, status, body)
+	}
+}
+
+// send sends the lines: in one piece where all are there within linesFirst, else as they come.
+func (a *groupAnswer) send(ctx *fasthttp.RequestCtx) {
+	var first []byte
+	timer := time.NewTimer(linesFirst)
+	defer timer.Stop()
+	for waiting := true; waiting && a.left > 0; {
+		select {
+		case line := <-a.lines:
+			first = append(first, line...)
+			a.left--
+		case <-timer.C:
+			waiting = false
+		}
+	}
+	if a.left == 0 {
+		ctx.SetContentType(groupType)
+		ctx.SetBody(first)
+		return
+	}
+	httpapi.Stream(ctx, groupType, httpapi.Streamed{
+		Write: func(w io.Writer) error { return a.stream(w, first) }, Done: func(error) {},
+	})
+}
+
+const groupType = "text/plain; charset=utf-8"
+
+// stream sends the lines that are there, and then the others as they come. It returns when every
+// message has ended, also where the sender has gone.
+func (a *groupAnswer) stream(w io.Writer, ready []byte) error {
+	var failed error
+	for {
+		if len(ready) > 0 && failed == nil {
+			_, failed = w.Write(ready)
+		}
+		if a.left == 0 {
+			return failed
+		}
+		ready = append(ready[:0], <-a.lines...)
+		for a.left--; a.left > 0; a.left-- {
+			select {
+			case line := <-a.lines:
+				ready = append(ready, line...)
+				continue
+			default:
+			}
+			break
+		}
+	}
+}
