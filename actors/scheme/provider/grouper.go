@@ -1,17 +1,13 @@
 package provider
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"sync"
 	"time"
 
 	"pixd/actors/pix"
-	"pixd/actors/redact"
 )
 
 // grouper sends the messages about payments. While a request is under way, the messages that
@@ -42,8 +38,6 @@ const (
 	// askEvery is the least time in ms between two questions whether the other side takes
 	// groups.
 	askEvery = pix.Millis(60_000)
-	// drainTime is the longest wait for the end of an answer whose lines have all come.
-	drainTime = time.Second
 	// askPatience is the longest time from such a question until its answer.
 	askPatience = 5 * time.Second
 )
@@ -120,7 +114,8 @@ func (g *grouper) join(path string, body []byte) *call {
 	return c
 }
 
-// next sends what waits, unless a request holds it back.
+// next sends what waits, unless a request holds it back. Like giveBack and inquire it is called
+// with mu held.
 func (g *grouper) next() {
 	if g.held != nil || len(g.waiting) == 0 {
 		return
@@ -149,7 +144,7 @@ func (g *grouper) next() {
 	}
 	g.work.Go(func() {
 		defer g.release(h)
-		g.carry(ctx, together, calls)
+		g.carry(ctx, h, together, calls)
 	})
 }
 
@@ -185,92 +180,6 @@ func (g *grouper) leave(c *call) {
 	default:
 		g.waiting = slices.DeleteFunc(g.waiting, func(w *call) bool { return w == c })
 	}
-}
-
-// carry sends a group and hands each answer to its message. Each message without an answer gets the
-// error: it is unknown whether it arrived.
-func (g *grouper) carry(ctx context.Context, together *group, calls []*call) {
-	defer together.end()
-	size := 0
-	for _, c := range calls {
-		size += c.size()
-	}
-	body := make([]byte, 0, size)
-	for _, c := range calls {
-		body = c.appendTo(body)
-	}
-	err := g.exchange(ctx, together, body)
-	g.mu.Lock()
-	missing := together.calls
-	together.calls = nil
-	g.mu.Unlock()
-	if len(missing) == 0 {
-		return
-	}
-	err = g.client.failed(ctx, err)
-	for _, c := range missing {
-		c.answer <- answer{err: err}
-	}
-}
-
-// exchange sends a group's request and reads the lines of its answer. The error says why not all
-// messages have got theirs.
-func (g *grouper) exchange(ctx context.Context, together *group, body []byte) error {
-	got, _, err := g.client.request(ctx, g.paths.group, g.client.NewID(), body)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = got.Body.Close() }()
-	if got.StatusCode != http.StatusOK {
-		if got.StatusCode == http.StatusNotFound || got.StatusCode == http.StatusMethodNotAllowed {
-			g.takes(0)
-		}
-		return fmt.Errorf("answer %d to a group", got.StatusCode)
-	}
-	lines := bufio.NewReaderSize(got.Body, maxAnswerLine)
-	for g.left(together) {
-		line, err := lines.ReadSlice('\n')
-		if err != nil {
-			return fmt.Errorf("the answer to a group ended early: %w", redact.Error(err))
-		}
-		if err := g.hand(ctx, together, line[:len(line)-1]); err != nil {
-			return err
-		}
-	}
-	defer time.AfterFunc(drainTime, together.end).Stop()
-	_, _ = lines.Peek(1) // the end of the answer, after which the connection can be used again
-	return nil
-}
-
-// left reports whether messages of a group have no answer yet.
-func (g *grouper) left(together *group) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return len(together.calls) != 0
-}
-
-// hand gives a line's answer to its message. A line for a message that has its answer, or whose
-// caller has gone, is ignored.
-func (g *grouper) hand(ctx context.Context, together *group, line []byte) error {
-	a, err := readAnswerLine(line)
-	if err != nil {
-		return err
-	}
-	g.mu.Lock()
-	c := together.calls[a.id]
-	delete(together.calls, a.id)
-	g.mu.Unlock()
-	if c == nil {
-		return nil
-	}
-	m := c.request()
-	m.Direction, m.Status, m.Body, m.Timestamp = g.client.direction.answer(), a.status, bytes.Clone(a.body), a.at
-	if err := g.client.accept(m, a.signature); err != nil {
-		c.answer <- answer{err: g.client.failed(ctx, fmt.Errorf("answer %d in a group: %w", a.status, err))}
-		return nil
-	}
-	c.answer <- answer{status: a.status, body: m.Body}
-	return nil
 }
 
 // inquire asks the other side whether it takes groups, unless that was done a short time ago.

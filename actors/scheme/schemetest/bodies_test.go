@@ -31,9 +31,24 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// TestContractOverHTTP runs the contract against a simulator that is called over HTTP.
+// TestContractOverHTTP runs the contract against a simulator that is called over HTTP, with other
+// messages beside each call, so that calls and notices travel in groups.
 func TestContractOverHTTP(t *testing.T) {
-	testContract(t, func(t *testing.T) body { return remote(t, vfs.NewMem()) })
+	t.Parallel()
+	s := sides{calls: new(atomic.Int64), notices: new(atomic.Int64)}
+	t.Cleanup(func() {
+		if calls, notices := s.calls.Load(), s.notices.Load(); calls < 20 || notices == 0 {
+			t.Errorf("%d groups of calls, %d of notices", calls, notices)
+		}
+	})
+	testContract(t, func(t *testing.T) body { return remote(t, vfs.NewMem(), s) })
+}
+
+// TestContractWithoutGroups runs the contract where both sides are of a version that takes single
+// messages alone.
+func TestContractWithoutGroups(t *testing.T) {
+	t.Parallel()
+	testContract(t, func(t *testing.T) body { return remote(t, vfs.NewMem(), sides{old: true}) })
 }
 
 // TestContractOfProcess runs the contract against a real `pixd sim`. Where a story needs a
@@ -144,13 +159,19 @@ func crashing(t *testing.T, fs *vfs.MemFS) body {
 	return b
 }
 
+// sides says what engine and scheme can do.
+type sides struct {
+	old            bool          // they take single messages alone
+	calls, notices *atomic.Int64 // the groups that came; nil: they are not counted
+}
+
 // remote returns a simulator on the book in fs, served over HTTP, and a provider that calls it.
-func remote(t *testing.T, fs *vfs.MemFS) body {
+func remote(t *testing.T, fs *vfs.MemFS, how sides) body {
 	s, closeSim := openSim(t, fs)
 	r := router.New()
 	control.Strict(r)
 	simapi.Provide(r, s, provider.NewGuard(secret(t), provider.ToScheme, now, nil), quiet)
-	o := callOptions(t, serve(t, r.Handler))
+	o := callOptions(t, serve(t, watched(r.Handler, how.old, how.calls)))
 	o.BookPage = 2 // the contract's books have more accounts
 	p, err := provider.New(o)
 	if err != nil {
@@ -166,13 +187,14 @@ func remote(t *testing.T, fs *vfs.MemFS) body {
 	})
 	t.Cleanup(end)
 	b := bodyOf(s)
-	b.Scheme = p
+	b.Scheme = crowd{p}
 	b.Start = func(f scheme.Feed) (err error) {
-		if notifier, err = provider.NewNotifier(callOptions(t, serveNotices(t, f))); err != nil {
+		engine := watched(noticeHandler(t, alone(f)), how.old, how.notices)
+		if notifier, err = provider.NewNotifier(callOptions(t, serve(t, engine))); err != nil {
 			return err
 		}
-		return s.Start(notifier.Take)
+		return s.Start(crowded(notifier.Take))
 	}
-	b.Again = func(t *testing.T) body { end(); return remote(t, fs) }
+	b.Again = func(t *testing.T) body { end(); return remote(t, fs, how) }
 	return b
 }

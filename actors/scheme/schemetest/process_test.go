@@ -73,7 +73,12 @@ func serve(t *testing.T, h fasthttp.RequestHandler) string {
 // serveNotices serves the engine's side, which hands notices to feed.
 func serveNotices(t *testing.T, feed scheme.Feed) string {
 	t.Helper()
-	return serve(t, notices.New(notices.Options{Guard: provider.NewGuard(secret(t), provider.ToEngine, now, nil), Feed: feed, Log: quiet}))
+	return serve(t, noticeHandler(t, feed))
+}
+
+func noticeHandler(t *testing.T, feed scheme.Feed) fasthttp.RequestHandler {
+	t.Helper()
+	return notices.New(notices.Options{Guard: provider.NewGuard(secret(t), provider.ToEngine, now, nil), Feed: feed, Log: quiet})
 }
 
 // apart returns a process of `pixd sim` on the book in dir, and a provider that calls it.
