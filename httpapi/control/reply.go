@@ -36,32 +36,36 @@ func Missing(format string, args ...any) *Problem {
 }
 
 // Handle returns a handler that sends the result of serve: a status and a value as JSON, or a
-// *Stream, or an error, of which Judge says how it is answered. For ledger.ErrCut, which means
-// that the outcome is unknown, the connection is cut.
+// *Stream, or an error, of which Judge says how it is answered.
 func Handle(log *slog.Logger, serve func(*fasthttp.RequestCtx) (int, any, error)) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		status, value, err := serve(ctx)
 		long, isLong := value.(*Stream)
 		switch {
 		case err == nil && isLong:
-			long.send(ctx, log)
+			long.Send(ctx, log)
 		case err == nil:
 			Answer(ctx, status, value)
-		case errors.Is(err, ledger.ErrCut):
-			httpapi.Cut(ctx)
 		default:
-			AnswerProblem(ctx, Judge(log, string(ctx.Path()), err))
+			problem := Judge(log, string(ctx.Path()), err)
+			if problem == nil {
+				Cut(ctx)
+				return
+			}
+			AnswerProblem(ctx, problem)
 		}
 	}
 }
 
 // Judge returns the Problem with which an error is answered. A Problem is answered as it is, and
-// a fault in the body's form as a Problem. Any other error is logged and answered 500 without
-// its text.
+// a fault in the body's form as a Problem. ledger.ErrCut, which means that the outcome is unknown,
+// has none: the connection is cut. Any other error is logged and answered 500 without its text.
 func Judge(log *slog.Logger, path string, err error) *Problem {
 	var problem *Problem
 	var fault *strictjson.Fault
 	switch {
+	case errors.Is(err, ledger.ErrCut):
+		return nil
 	case errors.As(err, &problem):
 		return problem
 	case errors.As(err, &fault):
@@ -70,6 +74,9 @@ func Judge(log *slog.Logger, path string, err error) *Problem {
 	log.Error("control: request", "path", path, "error", err)
 	return Refuse(fasthttp.StatusInternalServerError, "internal error")
 }
+
+// Cut cuts the connection of a request whose outcome is unknown.
+func Cut(ctx *fasthttp.RequestCtx) { httpapi.Cut(ctx) }
 
 // AnswerProblem sends {"error":{"status","message"}}.
 func AnswerProblem(ctx *fasthttp.RequestCtx, p *Problem) {

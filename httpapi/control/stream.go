@@ -16,8 +16,8 @@ type Stream struct {
 	Done        func()                  // called once, when nothing more is sent
 }
 
-// send sends the answer. An error of Write is logged, and the connection is cut.
-func (s *Stream) send(ctx *fasthttp.RequestCtx, log *slog.Logger) {
+// Send sends the answer. An error of Write is logged, and the connection is cut.
+func (s *Stream) Send(ctx *fasthttp.RequestCtx, log *slog.Logger) {
 	path := string(ctx.Path())
 	httpapi.Stream(ctx, s.ContentType, httpapi.Streamed{Write: s.Write, Done: func(err error) {
 		if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/scheme/provider"
-	"pixd/httpapi"
 	"pixd/httpapi/control"
 )
 
@@ -96,9 +95,8 @@ func (a *groupAnswer) send(ctx *fasthttp.RequestCtx) {
 		ctx.SetBody(first)
 		return
 	}
-	httpapi.Stream(ctx, groupType, httpapi.Streamed{
-		Write: func(w io.Writer) error { return a.stream(w, first) }, Done: func(error) {},
-	})
+	rest := &control.Stream{ContentType: groupType, Write: func(w io.Writer) error { return a.stream(w, first) }, Done: func() {}}
+	rest.Send(ctx, a.log)
 }
 
 const groupType = "text/plain; charset=utf-8"

@@ -9,16 +9,14 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/ledger"
 	"pixd/actors/scheme/provider"
-	"pixd/httpapi"
 	"pixd/httpapi/control"
 )
 
 // Serve carries out a message, given its body, and returns the answer. It calls end once it is
 // known whether the message counts as acknowledged; that may be after Serve has returned. Before
 // that call a repeat of the message is answered 503, which tells the sender to send it again.
-// Where the error is ledger.ErrCut, the outcome is unknown, and no answer is sent.
+// An error is answered as control.Judge says.
 type Serve func(body []byte, end func(acknowledged bool)) (int, any, error)
 
 // Handle returns a handler that checks a message's signature before serve. A message that
@@ -37,7 +35,7 @@ func Handle(g *provider.Guard, log *slog.Logger, serve Serve) fasthttp.RequestHa
 		}
 		status, body, ok := carryOut(log, m.Path, m.Body, serve, end, err)
 		if !ok {
-			httpapi.Cut(ctx)
+			control.Cut(ctx)
 			return
 		}
 		send(ctx, g, m, status, body)
@@ -73,14 +71,14 @@ func carryOut(log *slog.Logger, path string, body []byte, serve Serve, end func(
 	}()
 	status, value, err := serve(body, end)
 	finished = true
-	switch {
-	case errors.Is(err, ledger.ErrCut):
-		return 0, nil, false
-	case err != nil:
-		p := control.Judge(log, path, err)
-		return p.Status, control.Encode(p.Body()), true
+	if err == nil {
+		return status, control.Encode(value), true
 	}
-	return status, control.Encode(value), true
+	p := control.Judge(log, path, err)
+	if p == nil {
+		return 0, nil, false
+	}
+	return p.Status, control.Encode(p.Body()), true
 }
 
 func message(ctx *fasthttp.RequestCtx) provider.Message {

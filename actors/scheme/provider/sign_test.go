@@ -85,7 +85,9 @@ func TestExamples(t *testing.T) {
 			a, e, err := ReadReturnedQuestion(b)
 			return again(ReturnedQuestion{a.String(), e}, err)
 		},
-		PathBook: func(b []byte) (string, error) { q, err := ReadBookQuestion(b); return again(q, err) },
+		PathBook:         func(b []byte) (string, error) { q, err := ReadBookQuestion(b); return again(q, err) },
+		PathCapabilities: func(b []byte) (string, error) { return again(Done{}, decode(b, &Done{}, false)) },
+		PathGroup:        func([]byte) (string, error) { return "", errors.New("a group has no object of its own") },
 	}
 	seen, read := map[string]int{}, (func([]byte) (string, error))(nil)
 	for line := range strings.Lines(string(page)) {
@@ -124,8 +126,48 @@ func TestExamples(t *testing.T) {
 			seen["books"]++
 		}
 	}
-	if len(seen) != len(requests)+3 || seen["messages"] != 18 || seen["books"] != 3 || seen["returns"] != 1 {
+	if len(seen) != len(requests)+3 || seen["messages"] != 19 || seen["books"] != 3 || seen["returns"] != 1 {
 		t.Errorf("the page shows %v", seen)
+	}
+}
+
+// TestGroupExample checks that the group shown in docs/scheme-protocol.md can be read and would be
+// written as shown, and that the lines shown as its answer have good signatures.
+func TestGroupExample(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/scheme-protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(page), "POST "+PathGroup+"\n")
+	example, rest, _ := strings.Cut(example, "```\n")
+	parts, err := ReadGroup([]byte(example))
+	if err != nil || len(parts) != 2 {
+		t.Fatal(parts, err)
+	}
+	var again []byte
+	paths := map[string]string{}
+	for _, p := range parts {
+		again = p.appendTo(again)
+		paths[p.ID] = p.Path
+	}
+	if string(again) != example {
+		t.Errorf("%s\nis written %s", example, again)
+	}
+	_, answers, _ := strings.Cut(rest, "```\n")
+	answers, _, _ = strings.Cut(answers, "\n```")
+	for line := range strings.SplitSeq(answers, "\n") {
+		a, err := readAnswerLine([]byte(line))
+		if err != nil {
+			t.Fatal(line, err)
+		}
+		m := Message{ToScheme.answer(), "POST", paths[a.id], a.at, a.id, a.status, a.body}
+		if _, err := secret(t, shared).Verify(m, a.signature, noon); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+		delete(paths, a.id)
+	}
+	if len(paths) != 0 {
+		t.Errorf("no answer is shown to %v", paths)
 	}
 }
 
