@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fasthttp/router"
@@ -189,6 +190,10 @@ func TestGroup(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
+	busyAlone := v.send(t.Context(), "/do", "w", "working", noon, nil)
+	if busyAlone.StatusCode != 503 || busyAlone.Header.Get("Retry-After") != "1" {
+		t.Errorf("%d, %v", busyAlone.StatusCode, busyAlone.Header)
+	}
 	const body = "a /do fine\nb /do refused\nc /do bad\nd /do cut\ne /do broken\nf /do panic\ng /other {}\nw /do working\n"
 	busy := `503 {"error":{"message":"this message is being worked on: send it again","status":503}}`
 	want := map[string]string{
@@ -298,6 +303,28 @@ func TestSenderGone(t *testing.T) {
 	v.expect(v.group("g2", "a /do 1\nb /do 2\n"), map[string]string{"a": `200 {"known":true}`, "b": `200 {"known":true}`})
 }
 
+// TestAnswerLasts checks that the answer to a group lasts until its last message has ended, also where
+// the sender has gone.
+func TestAnswerLasts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &groupAnswer{lines: make(chan []byte, 3), left: 3}
+		var err error
+		over := false
+		_, gone := io.Pipe()
+		_ = gone.CloseWithError(io.ErrClosedPipe)
+		go func() { err, over = a.stream(gone, nil), true }()
+		for range 3 {
+			if synctest.Wait(); over {
+				t.Fatal("over before the last message")
+			}
+			a.lines <- []byte("line\n")
+		}
+		if synctest.Wait(); !over || err == nil {
+			t.Errorf("over %v, %v", over, err)
+		}
+	})
+}
+
 // TestGroupRefused checks that a group that the other side did not sign, or that cannot be read, is
 // refused whole, and nothing of it carried out; and that a message may come again after that.
 func TestGroupRefused(t *testing.T) {
@@ -328,8 +355,9 @@ func TestGroupRefused(t *testing.T) {
 	} {
 		got := v.send(t.Context(), "/groups", "g-"+strings.ReplaceAll(name, " ", "-"), c.body, c.at, c.alter)
 		signed := got.Header.Get(provider.HeaderSignature) != ""
-		if got.StatusCode != c.status || signed != (c.status == 400) {
-			t.Errorf("%s: %d", name, got.StatusCode)
+		says, _ := io.ReadAll(got.Body)
+		if got.StatusCode != c.status || signed != (c.status == 400) || signed != strings.Contains(string(says), "a group has 1 to 256 lines") {
+			t.Errorf("%s: %d %s", name, got.StatusCode, says)
 		}
 	}
 	v.carriedOut()

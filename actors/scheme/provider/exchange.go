@@ -35,7 +35,6 @@ func (g *grouper) carry(ctx context.Context, h *hold, together *group, calls []*
 	if errors.Is(err, errNoGroups) {
 		g.most, g.asked = 0, g.client.Now()
 		for _, c := range missing {
-			c.group = nil
 			c.alone <- h // holds back nobody by now, or no longer than holdTime
 		}
 		missing = nil

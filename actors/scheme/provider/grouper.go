@@ -24,11 +24,10 @@ type grouper struct {
 	end    context.CancelFunc
 
 	mu      sync.Mutex
-	waiting []*call // the longest waiting first
-	held    *hold   // the request that holds the others back; nil: none does
-	most    int     // the most messages of a group that the other side takes; 0: it takes none, or is not known to
-	asking  bool    // the question for most is under way
-	asked   pix.Millis
+	waiting []*call    // the longest waiting first
+	held    *hold      // the request that holds the others back; nil: none does
+	most    int        // the most messages of a group that the other side takes; 0: it takes none, or is not known to
+	asked   pix.Millis // time of the last question for most; 0: there was none
 }
 
 const (
@@ -185,10 +184,10 @@ func (g *grouper) leave(c *call) {
 // inquire asks the other side whether it takes groups, unless that was done a short time ago.
 func (g *grouper) inquire() {
 	now := g.client.Now()
-	if g.asking || g.asked != 0 && now-g.asked < askEvery && now >= g.asked {
+	if g.asked != 0 && now-g.asked < askEvery && now >= g.asked {
 		return
 	}
-	g.asking, g.asked = true, now
+	g.asked = now
 	g.work.Go(func() {
 		ctx, cancel := context.WithTimeout(g.ending, askPatience)
 		defer cancel()
@@ -208,5 +207,5 @@ func (g *grouper) takes(most int) {
 	if g.most != most {
 		g.client.Log.Info("messages in groups", "to", g.client.base.Host, "at_most", most)
 	}
-	g.most, g.asking = most, false
+	g.most = most
 }

@@ -24,6 +24,9 @@ type otherSide struct {
 	came chan *arrival
 	now  pix.Millis
 	*client
+
+	stated atomic.Int64  // the time that the client was told last
+	slow   time.Duration // how long a request takes to end once its context has ended
 }
 
 // arrival is a request that waits for its answer.
@@ -52,6 +55,7 @@ func (o *otherSide) RoundTrip(r *http.Request) (*http.Response, error) {
 	case got := <-a.answer:
 		return got, nil
 	case <-r.Context().Done():
+		time.Sleep(o.slow)
 		return nil, r.Context().Err()
 	}
 }
@@ -62,7 +66,7 @@ func newOtherSide(t *testing.T) *otherSide {
 	var ids atomic.Int64
 	c, err := newClient(Options{
 		URL: "http://provider.example", Secret: o.s, Now: func() pix.Millis { return o.now }, Log: slog.New(slog.DiscardHandler),
-		NewID: func() string { return fmt.Sprint("m", ids.Add(1)) },
+		NewID: func() string { return fmt.Sprintf("m%04d", ids.Add(1)) }, Stated: func(at pix.Millis) { o.stated.Store(int64(at)) },
 	}, ToScheme)
 	if err != nil {
 		t.Fatal(err)
@@ -249,6 +253,9 @@ func TestGroups(t *testing.T) {
 		}
 		o.request(PathAsk).reply(http.StatusOK, late.body)
 		o.answered(late)
+		if group.ctx.Err() == nil {
+			t.Error("a group that is over keeps its context")
+		}
 	})
 }
 
@@ -343,6 +350,9 @@ func TestLinesMissing(t *testing.T) {
 				}()
 				o.answered(good)
 				o.lost(bad, c.says)
+				if last := pix.Millis(o.stated.Load()); name == "old" && last != noon-300_001 || name != "old" && last != noon {
+					t.Errorf("stated %v", last)
+				}
 			})
 		})
 	}
@@ -377,6 +387,7 @@ func TestGroupFails(t *testing.T) {
 				o.able("256")
 				group, a, b := o.group(1)
 				waiting := []*mail{o.post(7), o.post(8)}
+				o.now += askEvery - 1
 				group.refuse(status)
 				if still {
 					o.lost(a, fmt.Sprint("answer ", status))
@@ -401,12 +412,13 @@ func TestGroupFails(t *testing.T) {
 				for _, m := range waiting {
 					o.answered(m)
 				}
+				o.now += askEvery - 1
 				c, d := o.post(9), o.post(10)
 				o.request(PathAsk).reply(http.StatusOK, c.body)
 				o.request(PathAsk).reply(http.StatusOK, d.body)
 				o.answered(c)
 				o.answered(d)
-				o.now += askEvery
+				o.now++
 				o.able("256")
 				group, a, b = o.group(20)
 				group.all()
@@ -446,7 +458,11 @@ func TestSideWithoutGroups(t *testing.T) {
 				fourth := o.post(4)
 				o.request(PathAsk).reply(http.StatusOK, fourth.body)
 				o.quiet()
-				o.now++
+				if name == "one" {
+					o.now = noon - 1 // the clock was set back: the question's time says nothing
+				} else {
+					o.now++
+				}
 				o.able("2")
 				group, x, y := o.group(5)
 				group.all()
@@ -460,16 +476,18 @@ func TestSideWithoutGroups(t *testing.T) {
 // TestGroupSize checks that a group has at most as many messages as the other side takes, at most
 // MaxGroup of them, and at most MaxGroupBytes.
 func TestGroupSize(t *testing.T) {
+	const line = len("m0000 " + PathAsk + " \n") // the length of a line beside its body
 	for name, c := range map[string]struct {
 		takes string
 		post  int
 		long  int // length of each message
 		want  []int
 	}{
-		"what it takes":   {"3", 7, 0, []int{3, 3, 1}},
-		"ours at most":    {"1000", 300, 0, []int{256, 44}},
-		"bytes":           {"256", 9, 50_000, []int{5, 4}},
-		"the longest two": {"256", 4, MaxBody - 100, []int{4}},
+		"what it takes":  {"3", 7, 0, []int{3, 3, 1}},
+		"ours at most":   {"1000", 300, 0, []int{256, 44}},
+		"bytes":          {"256", 9, 50_000, []int{5, 4}},
+		"bytes, exactly": {"256", 4, MaxGroupBytes/4 - line, []int{4}},
+		"one byte more":  {"256", 5, MaxGroupBytes/4 - line + 1, []int{3, 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, o *otherSide) {
@@ -477,7 +495,9 @@ func TestGroupSize(t *testing.T) {
 				first := o.post(1)
 				alone := o.request(PathAsk)
 				for range c.post {
-					go func() { _, _, _ = o.client.groups.post(t.Context(), PathAsk, []byte(strings.Repeat("x", c.long+1))) }()
+					go func() {
+						_, _, _ = o.client.groups.post(t.Context(), PathAsk, []byte(strings.Repeat("x", max(c.long, 1))))
+					}()
 				}
 				synctest.Wait()
 				alone.reply(http.StatusOK, first.body)
@@ -589,7 +609,12 @@ func TestCloseEndsGroups(t *testing.T) {
 		o := newOtherSide(t)
 		o.able("256")
 		_, a, b := o.group(1)
+		o.slow = time.Second
+		began := time.Now()
 		o.client.close()
+		if time.Since(began) < o.slow {
+			t.Error("it did not wait for what was under way")
+		}
 		o.lost(a, "canceled")
 		o.lost(b, "canceled")
 	})

@@ -271,6 +271,30 @@ func TestGuard(t *testing.T) {
 	}
 }
 
+// TestGuardGroup checks that a group's own id is remembered as acknowledged and not as in work, that a
+// repeated group is accepted, for its parts to be judged, and that a group that was not signed, or not
+// within Window, is not.
+func TestGuardGroup(t *testing.T) {
+	s := secret(t, shared)
+	g := NewGuard(s, ToEngine, func() pix.Millis { return noon }, nil)
+	for range 2 {
+		if err := g.AdmitGroup(vector, s.Sign(vector)); err != nil || len(g.inWork) != 0 || len(g.fresh) != 1 {
+			t.Errorf("%v, %d in work, %d acknowledged", err, len(g.inWork), len(g.fresh))
+		}
+	}
+	old := vector
+	old.Timestamp = (noon - 300_001).String()
+	if err := g.AdmitGroup(old, s.Sign(old)); !errors.Is(err, errClock) {
+		t.Error(err)
+	}
+	if err := g.AdmitGroup(vector, s.Sign(old)); !errors.Is(err, errSignature) {
+		t.Error(err)
+	}
+	if _, err := g.AdmitPart(vector.ID); !errors.Is(err, ErrKnown) {
+		t.Error(err)
+	}
+}
+
 // TestGuardForgets checks that the number of remembered ids is bounded.
 func TestGuardForgets(t *testing.T) {
 	now := noon
