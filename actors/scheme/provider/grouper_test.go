@@ -269,7 +269,7 @@ func TestHeldBack(t *testing.T) {
 		second, third := o.post(2), o.post(3)
 		time.Sleep(holdTime - 1)
 		o.quiet()
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		group := o.request(PathGroup)
 		fourth := o.post(4)
 		o.quiet()
@@ -595,7 +595,7 @@ func TestOpenEnd(t *testing.T) {
 		if synctest.Wait(); group.ctx.Err() != nil {
 			t.Error("ended early")
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		if synctest.Wait(); group.ctx.Err() == nil {
 			t.Error("its connection is kept")
 		}
