@@ -27,7 +27,22 @@ type Streamed struct {
 func Stream(ctx *fasthttp.RequestCtx, contentType string, s Streamed) {
 	ctx.SetStatusCode(fasthttp.StatusOK)
 	ctx.SetContentType(contentType)
-	ctx.SetBodyStream(&stream{Streamed: s, conn: ctx.Conn(), patience: writeTimeout}, -1)
+	body := &stream{Streamed: s, conn: ctx.Conn(), patience: writeTimeout}
+	ctx.SetUserValue(streamKey{}, body)
+	ctx.SetBodyStream(body, -1)
+}
+
+// streamKey is the user value under which a request has its stream.
+type streamKey struct{}
+
+// AfterWork calls f when nothing is done for a request any more: at once, or where the answer is a
+// Stream, when nothing more of it is sent. The request's handler must have returned, or be about to.
+func AfterWork(ctx *fasthttp.RequestCtx, f func()) {
+	if s, ok := ctx.UserValue(streamKey{}).(*stream); ok && ctx.Response.IsBodyStream() {
+		s.after = f
+		return
+	}
+	f()
 }
 
 // stream is a Streamed as the server sends it. The server calls WriteTo, and Close after it.
@@ -41,6 +56,8 @@ type stream struct {
 	gone bool // the client did not take a piece
 	err  error
 	over bool
+
+	after func() // see AfterWork; nil: nothing is called
 }
 
 // SupportsBodyWriteTo implements fasthttp.BodyWriterTo.
@@ -71,6 +88,9 @@ func (s *stream) Close() error {
 	if !s.over {
 		s.over = true
 		s.Done(s.err)
+		if s.after != nil {
+			s.after()
+		}
 	}
 	return nil
 }

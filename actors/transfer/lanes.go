@@ -17,7 +17,7 @@ type Lanes struct {
 	now       func() time.Duration
 }
 
-// The places of the lanes, each of which uses at most one connection to the scheme. An account
+// The places of the lanes, each of which makes at most one call to the scheme at a time. An account
 // alone has as many as keep a scheme busy that takes 100 ms for a call, at 1,500 payouts a
 // second with two calls each; what stays is for the others. The scanner of due tasks starts
 // fewer than questionPlaces at once (due.DefaultBounds).

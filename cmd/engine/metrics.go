@@ -73,7 +73,7 @@ type traffic struct {
 func (t *traffic) count(h fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		t.inHand.Add(1)
-		defer t.inHand.Add(-1)
+		defer httpapi.AfterWork(ctx, func() { t.inHand.Add(-1) })
 		h(ctx)
 		if ctx.Hijacked() {
 			t.answered(0)

@@ -35,8 +35,7 @@ func HandleGroup(g *provider.Guard, log *slog.Logger, serve map[string]Serve) fa
 		}
 		parts, err := provider.ReadGroup(bytes.Clone(m.Body)) // parts may outlive the handler
 		if err != nil {
-			p := control.Bad("%v", err)
-			send(ctx, g, m, p.Status, control.Encode(p.Body()))
+			send(ctx, g, m, refusal(control.Bad("%v", err)))
 			return
 		}
 		a := &groupAnswer{guard: g, log: log, lines: make(chan []byte, len(parts)), left: len(parts)}
@@ -64,16 +63,21 @@ func (a *groupAnswer) answer(p *provider.Part, serve map[string]Serve) {
 		}
 		a.lines <- line
 	}()
-	do, known := serve[p.Path]
-	if !known {
-		problem := control.Missing("no such path in a group")
-		line = a.guard.AnswerPart(nil, p, problem.Status, control.Encode(problem.Body()))
-		return
+	if got := a.carryOut(p, serve[p.Path]); got.status != 0 {
+		line = a.guard.AnswerPart(nil, p, got.status, got.body)
+	}
+}
+
+// carryOut admits a message and carries it out; serve is nil where its path does not exist.
+func (a *groupAnswer) carryOut(p *provider.Part, serve Serve) reply {
+	if serve == nil {
+		return refusal(control.Missing("no such path in a group"))
 	}
 	end, err := a.guard.AdmitPart(p.ID)
-	if status, body, ok := carryOut(a.log, p.Path, p.Body, do, end, err); ok {
-		line = a.guard.AnswerPart(nil, p, status, body)
+	if err != nil {
+		return repeat(err)
 	}
+	return carryOut(a.log, p.Path, p.Body, serve, end)
 }
 
 // send sends the lines: in one piece where all are there within linesFirst, else as they come.
@@ -95,6 +99,7 @@ func (a *groupAnswer) send(ctx *fasthttp.RequestCtx) {
 		ctx.SetBody(first)
 		return
 	}
+	ctx.Response.Header.Set("X-Accel-Buffering", "no") // a proxy such as nginx must not hold the lines back
 	rest := &control.Stream{ContentType: groupType, Write: func(w io.Writer) error { return a.stream(w, first) }, Done: func() {}}
 	rest.Send(ctx, a.log)
 }

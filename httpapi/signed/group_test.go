@@ -240,6 +240,36 @@ func TestSinglyAfterGroup(t *testing.T) {
 	v.carriedOut("1", "2", "3", "4")
 }
 
+// TestGroupIDStandsForNone checks that the id of a group, also of one that cannot be read, is not taken for
+// that of a message: a message under the same id is carried out.
+func TestGroupIDStandsForNone(t *testing.T) {
+	v := newReceiver(t)
+	v.expect(v.group("a", "a /do 1\n"), map[string]string{"a": "200 {}"})
+	if got := v.send(t.Context(), "/groups", "q", "unreadable", noon, nil); got.StatusCode != 400 {
+		t.Errorf("answer %d", got.StatusCode)
+	}
+	if body, _ := io.ReadAll(v.send(t.Context(), "/do", "q", "2", noon, nil).Body); string(body) != "{}" {
+		t.Errorf("%s", body)
+	}
+	v.carriedOut("1", "2")
+}
+
+// TestCut checks that the connection of a single message whose outcome is unknown is cut.
+func TestCut(t *testing.T) {
+	v := newReceiver(t)
+	v.serve = func(_ []byte, end func(bool)) (int, any, error) { end(false); return 0, nil, ledger.ErrCut }
+	m := provider.Message{Direction: provider.ToScheme, Method: "POST", Path: "/do", Timestamp: noon.String(), ID: "a", Body: []byte("1")}
+	r, err := http.NewRequestWithContext(t.Context(), m.Method, v.url+m.Path, bytes.NewReader(m.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{provider.HeaderTimestamp: {m.Timestamp}, provider.HeaderMessageID: {m.ID}, provider.HeaderSignature: {v.secret.Sign(m)}}
+	if got, err := http.DefaultClient.Do(r); err == nil {
+		t.Errorf("answer %d", got.StatusCode)
+	}
+	v.carriedOut("1")
+}
+
 // TestStatedOnce checks that a group's time counts where the group comes for the first time alone.
 func TestStatedOnce(t *testing.T) {
 	v := newReceiver(t)
@@ -257,6 +287,7 @@ func TestStatedOnce(t *testing.T) {
 func TestLinesAsTheyCome(t *testing.T) {
 	v := newReceiver(t)
 	slow := make(chan struct{})
+	once := sync.OnceFunc(func() { close(slow) })
 	v.serve = func(body []byte, end func(bool)) (int, any, error) {
 		if string(body) == "slow" {
 			<-slow
@@ -264,7 +295,12 @@ func TestLinesAsTheyCome(t *testing.T) {
 		end(true)
 		return 200, provider.Done{}, nil
 	}
+	began := time.Now()
+	go func() { time.Sleep(20 * time.Second); once() }() // a test that fails ends
 	got := v.send(t.Context(), "/groups", "g1", "a /do slow\nb /do fast\nc /do fast\n", noon, nil)
+	if took := time.Since(began); took > 5*time.Second || got.Header.Get("X-Accel-Buffering") != "no" {
+		t.Errorf("the first line came after %v, with %v", took, got.Header)
+	}
 	lines := bufio.NewScanner(got.Body)
 	var ids []string
 	for range 2 {
@@ -273,7 +309,7 @@ func TestLinesAsTheyCome(t *testing.T) {
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
-	close(slow)
+	once()
 	lines.Scan()
 	id, _ := v.read(lines.Text(), "/do")
 	if ids = append(ids, id); !slices.Equal(ids, []string{"b", "c", "a"}) || lines.Scan() || lines.Err() != nil {

@@ -33,17 +33,36 @@ func Handle(g *provider.Guard, log *slog.Logger, serve Serve) fasthttp.RequestHa
 			refuseUnsigned(ctx, log, m.Path, err)
 			return
 		}
-		status, body, ok := carryOut(log, m.Path, m.Body, serve, end, err)
-		if !ok {
+		a := reply{}
+		if err != nil {
+			a = repeat(err)
+		} else if a = carryOut(log, m.Path, m.Body, serve, end); a.status == 0 {
 			control.Cut(ctx)
 			return
 		}
-		send(ctx, g, m, status, body)
+		send(ctx, g, m, a)
 	}
 }
 
+// reply is what a message is answered with. The status 0 means that no answer is to be sent, because
+// the outcome is unknown.
+type reply struct {
+	status int
+	body   []byte
+}
+
+func refusal(p *control.Problem) reply { return reply{p.Status, control.Encode(p.Body())} }
+
 func repeated(err error) bool {
 	return errors.Is(err, provider.ErrKnown) || errors.Is(err, provider.ErrInWork)
+}
+
+// repeat returns the reply to a repeated message, which has no effect.
+func repeat(err error) reply {
+	if errors.Is(err, provider.ErrKnown) {
+		return reply{fasthttp.StatusOK, control.Encode(provider.Done{Known: true})}
+	}
+	return refusal(control.Refuse(fasthttp.StatusServiceUnavailable, "%v: send it again", err))
 }
 
 // refuseUnsigned answers a message that the other side did not sign.
@@ -52,17 +71,9 @@ func refuseUnsigned(ctx *fasthttp.RequestCtx, log *slog.Logger, path string, err
 	control.AnswerProblem(ctx, control.Refuse(fasthttp.StatusUnauthorized, "%v", err))
 }
 
-// carryOut calls serve, unless admitted says that the message is a repeat, and returns the status
-// and the body of the answer; false: none is to be sent, because the outcome is unknown. If serve
-// panics, the message has ended as not acknowledged: the sender may send it again.
-func carryOut(log *slog.Logger, path string, body []byte, serve Serve, end func(bool), admitted error) (status int, answer []byte, ok bool) {
-	switch {
-	case errors.Is(admitted, provider.ErrKnown):
-		return fasthttp.StatusOK, control.Encode(provider.Done{Known: true}), true
-	case admitted != nil:
-		p := control.Refuse(fasthttp.StatusServiceUnavailable, "%v: send it again", admitted)
-		return p.Status, control.Encode(p.Body()), true
-	}
+// carryOut calls serve. If serve panics, the message has ended as not acknowledged: the sender may
+// send it again.
+func carryOut(log *slog.Logger, path string, body []byte, serve Serve, end func(bool)) reply {
 	finished := false
 	defer func() {
 		if !finished {
@@ -72,13 +83,12 @@ func carryOut(log *slog.Logger, path string, body []byte, serve Serve, end func(
 	status, value, err := serve(body, end)
 	finished = true
 	if err == nil {
-		return status, control.Encode(value), true
+		return reply{status, control.Encode(value)}
 	}
-	p := control.Judge(log, path, err)
-	if p == nil {
-		return 0, nil, false
+	if p := control.Judge(log, path, err); p != nil {
+		return refusal(p)
 	}
-	return p.Status, control.Encode(p.Body()), true
+	return reply{}
 }
 
 func message(ctx *fasthttp.RequestCtx) provider.Message {
@@ -90,14 +100,14 @@ func message(ctx *fasthttp.RequestCtx) provider.Message {
 }
 
 // send signs and sends the answer to a message.
-func send(ctx *fasthttp.RequestCtx, g *provider.Guard, m provider.Message, status int, body []byte) {
-	at, signature := g.Answer(m, status, body)
-	if status == fasthttp.StatusServiceUnavailable {
+func send(ctx *fasthttp.RequestCtx, g *provider.Guard, m provider.Message, a reply) {
+	at, signature := g.Answer(m, a.status, a.body)
+	if a.status == fasthttp.StatusServiceUnavailable {
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "1")
 	}
-	ctx.SetStatusCode(status)
+	ctx.SetStatusCode(a.status)
 	ctx.SetContentType("application/json")
-	ctx.SetBody(body)
+	ctx.SetBody(a.body)
 	ctx.Response.Header.Set(provider.HeaderTimestamp, at)
 	ctx.Response.Header.Set(provider.HeaderSignature, signature)
 }

@@ -126,9 +126,18 @@ func (c *client) post(ctx context.Context, path string, message any, longest int
 
 // send is post for a message that travels by itself, under the given id.
 func (c *client) send(ctx context.Context, path, id string, body []byte, longest int) (status int, answer []byte, err error) {
+	status, answer, err = c.try(ctx, path, id, body, longest)
+	if err != nil {
+		err = c.failed(ctx, err)
+	}
+	return status, answer, err
+}
+
+// try is send without a line in the log.
+func (c *client) try(ctx context.Context, path, id string, body []byte, longest int) (status int, answer []byte, err error) {
 	got, m, err := c.request(ctx, path, id, body)
 	if err != nil {
-		return 0, nil, c.failed(ctx, err)
+		return 0, nil, err
 	}
 	defer func() { _ = got.Body.Close() }()
 	answer, err = io.ReadAll(io.LimitReader(got.Body, int64(longest)+1))
@@ -136,11 +145,11 @@ func (c *client) send(ctx context.Context, path, id string, body []byte, longest
 		err = fmt.Errorf("the answer is longer than %d bytes", longest)
 	}
 	if err != nil {
-		return 0, nil, c.failed(ctx, redact.Error(err))
+		return 0, nil, redact.Error(err)
 	}
 	m.Direction, m.Status, m.Body, m.Timestamp = c.direction.answer(), got.StatusCode, answer, got.Header.Get(HeaderTimestamp)
 	if err := c.accept(m, got.Header.Get(HeaderSignature)); err != nil {
-		return 0, nil, c.failed(ctx, unsigned(got, answer, err))
+		return 0, nil, unsigned(got, answer, err)
 	}
 	return got.StatusCode, answer, nil
 }

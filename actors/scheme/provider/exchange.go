@@ -7,10 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"pixd/actors/redact"
 )
+
+// readers are the buffers in which lines are read, each as large as the longest line.
+var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, maxAnswerLine) }}
 
 // drainTime is the longest wait for the end of an answer whose lines have all come.
 const drainTime = time.Second
@@ -29,28 +33,40 @@ func (g *grouper) carry(ctx context.Context, h *hold, together *group, calls []*
 		body = c.appendTo(body)
 	}
 	err := g.exchange(ctx, together, body)
-	g.mu.Lock()
-	missing := together.calls
-	together.calls = nil
-	if errors.Is(err, errNoGroups) {
-		g.most, g.asked = 0, g.client.Now()
-		for _, c := range missing {
-			c.alone <- h // holds back nobody by now, or no longer than holdTime
-		}
-		missing = nil
-	}
-	g.mu.Unlock()
-	if len(missing) != 0 {
+	if missing := g.over(together, h, err); len(missing) != 0 {
 		err = g.client.failed(ctx, err)
-	}
-	for _, c := range missing {
-		c.answer <- answer{err: err}
+		for _, c := range missing {
+			c.answer <- answer{err: err}
+		}
 	}
 }
 
+// over ends a group, and returns its messages that have no answer. After a refusal of the whole group
+// messages travel by themselves until the other side has been asked again.
+func (g *grouper) over(together *group, h *hold, err error) map[string]*call {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	missing := together.calls
+	together.calls = nil
+	if errors.Is(err, errRefused) || errors.Is(err, errNoGroups) {
+		g.takes(0)
+		g.asked = g.client.Now()
+	}
+	if !errors.Is(err, errNoGroups) {
+		return missing
+	}
+	for _, c := range missing {
+		c.alone <- h
+	}
+	return nil
+}
+
 // errNoGroups is the error of a group that reached a side without groups: no message of it was
-// carried out.
-var errNoGroups = errors.New("the other side takes no groups")
+// carried out. errRefused is that of any other refusal of a whole group.
+var (
+	errNoGroups = errors.New("the other side takes no groups")
+	errRefused  = errors.New("the group was refused")
+)
 
 // exchange sends a group's request and reads the lines of its answer. The error says why not all
 // messages have got theirs.
@@ -64,10 +80,17 @@ func (g *grouper) exchange(ctx context.Context, together *group, body []byte) er
 	case http.StatusOK:
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		return errNoGroups
-	default:
+	case http.StatusServiceUnavailable: // not now
 		return fmt.Errorf("answer %d to a group", got.StatusCode)
+	default:
+		return fmt.Errorf("answer %d to a group: %w", got.StatusCode, errRefused)
 	}
-	lines := bufio.NewReaderSize(got.Body, maxAnswerLine)
+	lines := readers.Get().(*bufio.Reader)
+	lines.Reset(got.Body)
+	defer func() {
+		lines.Reset(nil)
+		readers.Put(lines)
+	}()
 	for g.left(together) {
 		line, err := lines.ReadSlice('\n')
 		if err != nil {

@@ -18,15 +18,15 @@ import (
 // To a side that takes no groups every message is sent at once, by itself.
 type grouper struct {
 	client *client
-	paths  struct{ capabilities, group string }
-	work   sync.WaitGroup // the groups under way
+	paths  struct{ capabilities, group string } // where the other side takes the question and the groups
+	work   sync.WaitGroup                       // the groups under way
 	ending context.Context
 	end    context.CancelFunc
 
 	mu      sync.Mutex
 	waiting []*call    // the longest waiting first
 	held    *hold      // the request that holds the others back; nil: none does
-	most    int        // the most messages of a group that the other side takes; 0: it takes none, or is not known to
+	most    int        // the most messages of a group that the other side takes; below 2: it takes none, or is not known to
 	asked   pix.Millis // time of the last question for most; 0: there was none
 }
 
@@ -55,7 +55,7 @@ type answer struct {
 	err    error
 }
 
-// hold is a request's place as the one that holds others back.
+// hold is a request's place as the one that holds others back, if it is grouper.held.
 type hold struct{ timer *time.Timer }
 
 // group is a request that carries several messages.
@@ -65,7 +65,7 @@ type group struct {
 }
 
 func newGrouper(c *client) *grouper {
-	g := &grouper{client: c}
+	g := &grouper{client: c, most: -1}
 	g.ending, g.end = context.WithCancel(context.Background())
 	g.paths.capabilities, g.paths.group = PathCapabilities, PathGroup
 	if c.direction == ToEngine {
@@ -99,12 +99,15 @@ func (g *grouper) post(ctx context.Context, path string, body []byte) (status in
 }
 
 // join lets a message wait for its turn, which may come at once. It returns nil where the other
-// side takes no groups.
+// side takes no groups, or the message is too long for one.
 func (g *grouper) join(path string, body []byte) *call {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.most == 0 {
+	if g.most < 2 {
 		g.inquire()
+		return nil
+	}
+	if len(body) > MaxBody {
 		return nil
 	}
 	c := &call{Part: Part{g.client.NewID(), path, body}, alone: make(chan *hold, 1), answer: make(chan answer, 1)}
@@ -113,37 +116,47 @@ func (g *grouper) join(path string, body []byte) *call {
 	return c
 }
 
-// next sends what waits, unless a request holds it back. Like giveBack and inquire it is called
+// next sends what waits, unless a request holds it back: in as many groups as it takes, of which the
+// last one holds back what comes later. Like giveBack, inquire and takes it is called
 // with mu held.
 func (g *grouper) next() {
-	if g.held != nil || len(g.waiting) == 0 {
-		return
+	for g.held == nil && len(g.waiting) > 0 {
+		n := g.fits()
+		calls := g.waiting[:n]
+		h := &hold{}
+		if g.waiting = g.waiting[n:]; len(g.waiting) == 0 {
+			g.waiting = nil
+			g.held = h
+			h.timer = time.AfterFunc(holdTime, func() { g.release(h) })
+		}
+		if n == 1 {
+			calls[0].alone <- h
+		} else {
+			g.together(h, calls)
+		}
 	}
-	h := &hold{}
-	h.timer = time.AfterFunc(holdTime, func() { g.release(h) })
-	g.held = h
-	n, size := 0, 0
-	for ; n < len(g.waiting) && n < max(g.most, 1); n++ {
-		if size += g.waiting[n].size(); size > MaxGroupBytes && n > 0 {
+}
+
+// fits returns how many of the messages that wait travel in the next request.
+func (g *grouper) fits() (n int) {
+	for size := 0; n < len(g.waiting); n++ {
+		if size += g.waiting[n].size(); n > 0 && (n >= g.most || size > MaxGroupBytes) {
 			break
 		}
 	}
-	calls := g.waiting[:n:n]
-	if g.waiting = g.waiting[n:]; len(g.waiting) == 0 {
-		g.waiting = nil
-	}
-	if n == 1 {
-		calls[0].alone <- h
-		return
-	}
+	return n
+}
+
+// together sends calls in a group.
+func (g *grouper) together(h *hold, calls []*call) {
 	ctx, end := context.WithCancel(g.ending)
-	together := &group{calls: make(map[string]*call, n), end: end}
+	all := &group{calls: make(map[string]*call, len(calls)), end: end}
 	for _, c := range calls {
-		together.calls[c.ID], c.group = c, together
+		all.calls[c.ID], c.group = c, all
 	}
 	g.work.Go(func() {
 		defer g.release(h)
-		g.carry(ctx, h, together, calls)
+		g.carry(ctx, h, all, calls)
 	})
 }
 
@@ -155,8 +168,8 @@ func (g *grouper) release(h *hold) {
 }
 
 func (g *grouper) giveBack(h *hold) {
-	h.timer.Stop()
 	if g.held == h {
+		h.timer.Stop()
 		g.held = nil
 		g.next()
 	}
@@ -191,19 +204,19 @@ func (g *grouper) inquire() {
 	g.work.Go(func() {
 		ctx, cancel := context.WithTimeout(g.ending, askPatience)
 		defer cancel()
-		status, body, err := g.client.send(ctx, g.paths.capabilities, g.client.NewID(), []byte("{}"), MaxBody)
+		status, body, err := g.client.try(ctx, g.paths.capabilities, g.client.NewID(), []byte("{}"), MaxBody)
 		var can Capabilities
 		if err != nil || status != http.StatusOK || decode(body, &can, true) != nil || can.Groups < 2 {
 			can.Groups = 0
 		}
+		g.mu.Lock()
+		defer g.mu.Unlock()
 		g.takes(min(can.Groups, MaxGroup))
 	})
 }
 
 // takes notes the most messages of a group that the other side takes.
 func (g *grouper) takes(most int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	if g.most != most {
 		g.client.Log.Info("messages in groups", "to", g.client.base.Host, "at_most", most)
 	}

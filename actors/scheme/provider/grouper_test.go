@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,7 +22,7 @@ import (
 type otherSide struct {
 	t    *testing.T
 	s    Secret
-	came chan *arrival
+	came chan *arrival // all paths below /pix
 	now  pix.Millis
 	*client
 
@@ -45,8 +46,9 @@ func (o *otherSide) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &arrival{o, r.URL.Path, r.Header.Get(HeaderMessageID), string(body), r.Context(), make(chan *http.Response, 1)}
-	m := Message{Direction: ToScheme, Method: r.Method, Path: a.path, Timestamp: r.Header.Get(HeaderTimestamp), ID: a.id, Body: body}
+	path, _ := strings.CutPrefix(r.URL.Path, "/pix")
+	a := &arrival{o, path, r.Header.Get(HeaderMessageID), string(body), r.Context(), make(chan *http.Response, 1)}
+	m := Message{Direction: ToScheme, Method: r.Method, Path: r.URL.Path, Timestamp: r.Header.Get(HeaderTimestamp), ID: a.id, Body: body}
 	if _, err := o.s.Verify(m, r.Header.Get(HeaderSignature), o.now); err != nil {
 		o.t.Errorf("%s: %v", a.path, err)
 	}
@@ -60,18 +62,29 @@ func (o *otherSide) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
+// rarely takes the messages that go through the connections for rare ones.
+type rarely struct{ *otherSide }
+
+// RoundTrip implements http.RoundTripper.
+func (o rarely) RoundTrip(r *http.Request) (*http.Response, error) {
+	if path, _ := strings.CutPrefix(r.URL.Path, "/pix"); !rare(path) {
+		o.t.Errorf("%s goes through the connections for rare messages", path)
+	}
+	return o.otherSide.RoundTrip(r)
+}
+
 // newOtherSide returns a side with a client that calls it, in a bubble of synctest.
 func newOtherSide(t *testing.T) *otherSide {
 	o := &otherSide{t: t, s: secret(t, shared), came: make(chan *arrival, 1000), now: noon}
 	var ids atomic.Int64
 	c, err := newClient(Options{
-		URL: "http://provider.example", Secret: o.s, Now: func() pix.Millis { return o.now }, Log: slog.New(slog.DiscardHandler),
+		URL: "http://provider.example/pix", Secret: o.s, Now: func() pix.Millis { return o.now }, Log: slog.New(slog.DiscardHandler),
 		NewID: func() string { return fmt.Sprintf("m%04d", ids.Add(1)) }, Stated: func(at pix.Millis) { o.stated.Store(int64(at)) },
 	}, ToScheme)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.http.Transport, c.rare.Transport, o.client = o, o, c
+	c.http.Transport, c.rare.Transport, o.client = o, rarely{o}, c
 	return o
 }
 
@@ -112,7 +125,7 @@ func (a *arrival) response(status int, body io.Reader) *http.Response {
 
 // reply answers with a signature.
 func (a *arrival) reply(status int, body string) {
-	m := Message{ToScheme.answer(), "POST", a.path, a.side.now.String(), a.id, status, []byte(body)}
+	m := Message{ToScheme.answer(), "POST", "/pix" + a.path, a.side.now.String(), a.id, status, []byte(body)}
 	r := a.response(status, strings.NewReader(body))
 	r.Header.Set(HeaderTimestamp, m.Timestamp)
 	r.Header.Set(HeaderSignature, a.side.s.Sign(m))
@@ -316,6 +329,7 @@ func TestLinesMissing(t *testing.T) {
 		}},
 		"no line":                 {"is not an id, a status", func(_ *arrival, p, _ Part, w io.Writer) { _, _ = io.WriteString(w, p.ID+" 200 {}\n") }},
 		"no status":               {"is not an id, a status", func(_ *arrival, p, _ Part, w io.Writer) { _, _ = io.WriteString(w, p.ID+" ok t s {}\n") }},
+		"a status of two digits":  {"is not an id, a status", func(_ *arrival, p, _ Part, w io.Writer) { _, _ = io.WriteString(w, p.ID+" 99 t s {}\n") }},
 		"a status of four digits": {"is not an id, a status", func(_ *arrival, p, _ Part, w io.Writer) { _, _ = io.WriteString(w, p.ID+" 2000 t s {}\n") }},
 		"altered": {"the signature does not match", func(a *arrival, p, _ Part, w io.Writer) {
 			line := a.line(p, string(p.Body))
@@ -378,10 +392,13 @@ func TestStrangeLines(t *testing.T) {
 }
 
 // TestGroupFails checks that a group which is answered by no 200 leaves each of its messages
-// unknown; and that after a 404 or 405, by which a side of an earlier version answers, its messages
-// and all others travel by themselves, until that side is asked again after a minute.
+// unknown, and that after a refusal other than 503 messages travel by themselves until the other side
+// is asked again after a minute. After a 404 or 405, by which a side of an earlier version answers, so
+// do those of the group.
 func TestGroupFails(t *testing.T) {
-	for status, still := range map[int]bool{404: false, 405: false, 500: true, 401: true, 503: true, 302: true} {
+	for status, c := range map[int]struct{ resent, still bool }{
+		404: {resent: true}, 405: {resent: true}, 503: {still: true}, 500: {}, 413: {}, 401: {}, 302: {},
+	} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, o *otherSide) {
 				o.able("256")
@@ -389,43 +406,53 @@ func TestGroupFails(t *testing.T) {
 				waiting := []*mail{o.post(7), o.post(8)}
 				o.now += askEvery - 1
 				group.refuse(status)
-				if still {
+				if c.resent {
+					waiting = append(waiting, a, b)
+				} else {
 					o.lost(a, fmt.Sprint("answer ", status))
 					o.lost(b, fmt.Sprint("answer ", status))
+				}
+				if c.still {
 					o.request(PathGroup).all()
 					o.answered(waiting[0])
 					o.answered(waiting[1])
 					return
 				}
-				ids := map[string]string{}
-				for _, p := range group.parts() {
-					ids[string(p.Body)] = p.ID
-				}
-				waiting = append(waiting, a, b)
-				for range waiting {
-					alone := o.request(PathAsk)
-					if id := ids[alone.body]; id != "" && id != alone.id {
-						t.Errorf("%s was %s, and is %s", alone.body, id, alone.id)
-					}
-					alone.reply(http.StatusOK, alone.body)
-				}
-				for _, m := range waiting {
-					o.answered(m)
-				}
+				o.singly(group, waiting)
 				o.now += askEvery - 1
-				c, d := o.post(9), o.post(10)
-				o.request(PathAsk).reply(http.StatusOK, c.body)
-				o.request(PathAsk).reply(http.StatusOK, d.body)
-				o.answered(c)
-				o.answered(d)
+				x, y := o.post(9), o.post(10)
+				o.singly(group, []*mail{x, y})
 				o.now++
 				o.able("256")
-				group, a, b = o.group(20)
+				group, x, y = o.group(20)
 				group.all()
-				o.answered(a)
-				o.answered(b)
+				o.answered(x)
+				o.answered(y)
 			})
 		})
+	}
+}
+
+// singly answers messages that are all there by themselves; those that a group had keep their ids.
+func (o *otherSide) singly(group *arrival, all []*mail) {
+	o.t.Helper()
+	ids := map[string]string{}
+	for _, p := range group.parts() {
+		ids[string(p.Body)] = p.ID
+	}
+	var came []*arrival
+	for range all {
+		alone := o.request(PathAsk)
+		if id := ids[alone.body]; id != "" && id != alone.id {
+			o.t.Errorf("%s was %s, and is %s", alone.body, id, alone.id)
+		}
+		came = append(came, alone)
+	}
+	for _, a := range came {
+		a.reply(http.StatusOK, a.body)
+	}
+	for _, m := range all {
+		o.answered(m)
 	}
 }
 
@@ -483,11 +510,11 @@ func TestGroupSize(t *testing.T) {
 		long  int // length of each message
 		want  []int
 	}{
-		"what it takes":  {"3", 7, 0, []int{3, 3, 1}},
-		"ours at most":   {"1000", 300, 0, []int{256, 44}},
-		"bytes":          {"256", 9, 50_000, []int{5, 4}},
+		"what it takes":  {"3", 7, 0, []int{1, 3, 3}},
+		"ours at most":   {"1000", 300, 0, []int{44, 256}},
+		"bytes":          {"256", 9, 50_000, []int{4, 5}},
 		"bytes, exactly": {"256", 4, MaxGroupBytes/4 - line, []int{4}},
-		"one byte more":  {"256", 5, MaxGroupBytes/4 - line + 1, []int{3, 2}},
+		"one byte more":  {"256", 5, MaxGroupBytes/4 - line + 1, []int{2, 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, o *otherSide) {
@@ -501,16 +528,21 @@ func TestGroupSize(t *testing.T) {
 				}
 				synctest.Wait()
 				alone.reply(http.StatusOK, first.body)
-				for i, want := range c.want {
-					if want == 1 {
-						o.request(PathAsk).refuse(500)
-						continue
+				var got []int
+				for synctest.Wait(); len(o.came) > 0; synctest.Wait() {
+					a := <-o.came
+					n := 1
+					if a.path == PathGroup {
+						n = len(a.parts())
 					}
-					a := o.request(PathGroup)
-					if got := a.parts(); len(got) != want || len(a.body) > MaxGroupBytes {
-						t.Errorf("group %d has %d messages, %d bytes", i, len(got), len(a.body))
+					if len(a.body) > MaxGroupBytes {
+						t.Errorf("%d messages, %d bytes", n, len(a.body))
 					}
-					a.refuse(500)
+					got = append(got, n)
+					a.refuse(503)
+				}
+				if slices.Sort(got); !slices.Equal(got, c.want) {
+					t.Errorf("groups of %v, want %v", got, c.want)
 				}
 				o.quiet()
 			})
@@ -600,6 +632,95 @@ func TestOpenEnd(t *testing.T) {
 			t.Error("its connection is kept")
 		}
 		_ = w.Close()
+	})
+}
+
+// TestAllThatWaits checks that all that waits is sent when its turn comes, in as many groups as it
+// takes, so that nothing waits for longer than holdTime.
+func TestAllThatWaits(t *testing.T) {
+	inBubble(t, func(t *testing.T, o *otherSide) {
+		o.able("2")
+		first := o.post(1)
+		alone := o.request(PathAsk)
+		for n := range 400 {
+			o.post(2 + n)
+		}
+		time.Sleep(holdTime)
+		for range 200 {
+			defer o.request(PathGroup).all()
+		}
+		o.post(500)
+		o.quiet() // the last group holds it back
+		time.Sleep(holdTime)
+		defer o.request(PathAsk).refuse(503)
+		alone.reply(http.StatusOK, first.body)
+		o.answered(first)
+	})
+}
+
+// TestCloseEndsQuestion checks that a client's end does not wait for the answer to the question whether
+// the other side takes groups.
+func TestCloseEndsQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOtherSide(t)
+		first := o.post(1)
+		_, a := o.request2()
+		a.reply(http.StatusOK, first.body)
+		o.answered(first)
+		began := time.Now()
+		if o.client.close(); time.Since(began) != 0 {
+			t.Errorf("it took %v", time.Since(began))
+		}
+	})
+}
+
+// TestLogOfGroups checks that the log tells once that a side takes no groups and once that it does,
+// and that the question leaves the place of a real failure in the log free.
+func TestLogOfGroups(t *testing.T) {
+	inBubble(t, func(t *testing.T, o *otherSide) {
+		var log strings.Builder
+		o.client.Log = slog.New(slog.NewTextHandler(&log, nil))
+		for range 3 {
+			m := o.post(1)
+			question, a := o.request2()
+			question.refuse(404)
+			a.reply(http.StatusOK, m.body)
+			o.answered(m)
+			o.now += askEvery
+		}
+		o.able("256")
+		group, a, b := o.group(5)
+		group.refuse(500)
+		o.lost(a, "500")
+		o.lost(b, "500")
+		var got []string
+		for line := range strings.Lines(log.String()) {
+			_, line, _ = strings.Cut(strings.TrimSpace(line), "msg=")
+			got = append(got, line)
+		}
+		if want := []string{
+			`"messages in groups" to=provider.example at_most=0`, `"messages in groups" to=provider.example at_most=256`,
+			`"messages in groups" to=provider.example at_most=0`,
+			`"no answer that can be relied on" from=provider.example error="answer 500 to a group: the group was refused"`,
+		}; !slices.Equal(got, want) {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// TestLongestAnswer checks that an answer of MaxBody bytes may come in a group.
+func TestLongestAnswer(t *testing.T) {
+	inBubble(t, func(t *testing.T, o *otherSide) {
+		o.able("256")
+		group, a, b := o.group(1)
+		parts := group.parts()
+		long := strings.Repeat("x", MaxBody)
+		lines := append(group.line(parts[0], long), group.line(parts[1], b.body)...)
+		group.answer <- group.response(http.StatusOK, bytes.NewReader(lines))
+		o.answered(b)
+		if a.got != long || a.err != nil {
+			t.Errorf("%d bytes, %v", len(a.got), a.err)
+		}
 	})
 }
 

@@ -75,18 +75,22 @@ func (g *Guard) Admit(m Message, signature string) (end func(acknowledged bool),
 	return end, err
 }
 
+// groupMark begins the names under which groups are remembered. No message id has a space.
+const groupMark = "group "
+
 // AdmitGroup checks a request that carries a group, of which each part is to be admitted by
-// itself, also in a repeated group. The error is for a request that the other side did not sign,
+// itself, also in a repeated group: a group's id stands for none of them. The error is for a request that the other side did not sign,
 // or not within Window.
 func (g *Guard) AdmitGroup(m Message, signature string) error {
-	end, err := g.Admit(m, signature)
-	if err == nil {
+	at, err := g.verify(m, signature)
+	if err != nil {
+		return err
+	}
+	if end, repeated := g.AdmitPart(groupMark + m.ID); repeated == nil {
 		end(true)
+		g.stated(at)
 	}
-	if errors.Is(err, ErrKnown) || errors.Is(err, ErrInWork) {
-		return nil
-	}
-	return err
+	return nil
 }
 
 func (g *Guard) verify(m Message, signature string) (at pix.Millis, err error) {

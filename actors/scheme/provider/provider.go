@@ -28,7 +28,7 @@ func New(o Options) (*Provider, error) {
 	return &Provider{c, cmp.Or(o.BookPage, bookPage)}, nil
 }
 
-// Close closes idle connections.
+// Close ends the calls that travel in groups, and closes idle connections.
 func (p *Provider) Close() { p.client.close() }
 
 // RegisterKey implements scheme.Scheme.

@@ -25,9 +25,11 @@ func watched(h fasthttp.RequestHandler, old bool, groups *atomic.Int64) fasthttp
 				ctx.Error("no such path", fasthttp.StatusNotFound)
 				return
 			}
-			if groups != nil && len(ctx.PostBody()) > len("{}") {
+			isGroup := len(ctx.PostBody()) > len("{}")
+			if h(ctx); groups != nil && isGroup && ctx.Response.StatusCode() == fasthttp.StatusOK {
 				groups.Add(1)
 			}
+			return
 		case provider.PathLookup, provider.PathNotices:
 			time.Sleep(time.Millisecond)
 		}
