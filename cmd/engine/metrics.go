@@ -71,9 +71,10 @@ type traffic struct {
 
 // count wraps a handler and counts its requests and their answers.
 func (t *traffic) count(h fasthttp.RequestHandler) fasthttp.RequestHandler {
+	over := func() { t.inHand.Add(-1) }
 	return func(ctx *fasthttp.RequestCtx) {
 		t.inHand.Add(1)
-		defer httpapi.AfterWork(ctx, func() { t.inHand.Add(-1) })
+		defer httpapi.AfterWork(ctx, over)
 		h(ctx)
 		if ctx.Hijacked() {
 			t.answered(0)
