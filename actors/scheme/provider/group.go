@@ -106,7 +106,7 @@ func readAnswerLine(line []byte) (a partAnswer, err error) {
 		return a, errAnswerLine
 	}
 	status, err := strconv.Atoi(string(fields[1]))
-	if err != nil || status < 100 || status > 999 {
+	if err != nil || len(fields[1]) != 3 || status < 100 {
 		return a, errAnswerLine
 	}
 	return partAnswer{id: string(fields[0]), status: status, at: string(fields[2]), signature: string(fields[3]), body: fields[4]}, nil

@@ -329,8 +329,8 @@ func TestLinesMissing(t *testing.T) {
 		}},
 		"no line":                 {"is not an id, a status", func(_ *arrival, p, _ Part, w io.Writer) { _, _ = io.WriteString(w, p.ID+" 200 {}\n") }},
 		"no status":               {"is not an id, a status", func(_ *arrival, p, _ Part, w io.Writer) { _, _ = io.WriteString(w, p.ID+" ok t s {}\n") }},
-		"a status of two digits":  {"is not an id, a status", func(_ *arrival, p, _ Part, w io.Writer) { _, _ = io.WriteString(w, p.ID+" 99 t s {}\n") }},
-		"a status of four digits": {"is not an id, a status", func(_ *arrival, p, _ Part, w io.Writer) { _, _ = io.WriteString(w, p.ID+" 2000 t s {}\n") }},
+		"a status of two digits":  {"is not an id, a status", func(_ *arrival, p, _ Part, w io.Writer) { _, _ = io.WriteString(w, p.ID+" +99 t s {}\n") }},
+		"a status of four digits": {"is not an id, a status", func(_ *arrival, p, _ Part, w io.Writer) { _, _ = io.WriteString(w, p.ID+" 0200 t s {}\n") }},
 		"altered": {"the signature does not match", func(a *arrival, p, _ Part, w io.Writer) {
 			line := a.line(p, string(p.Body))
 			line[len(line)-2] = ' '
