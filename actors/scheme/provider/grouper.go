@@ -27,6 +27,7 @@ type grouper struct {
 	waiting []*call    // the longest waiting first
 	held    *hold      // the request that holds the others back; nil: none does
 	most    int        // the most messages of a group that the other side takes; below 2: it takes none, or is not known to
+	closed  bool
 	asked   pix.Millis // time of the last question for most; 0: there was none
 }
 
@@ -74,8 +75,12 @@ func newGrouper(c *client) *grouper {
 	return g
 }
 
-// close ends the groups under way, and waits until nothing runs any more.
+// close ends the groups under way, and waits until nothing runs any more. What is posted after it
+// travels by itself.
 func (g *grouper) close() {
+	g.mu.Lock()
+	g.closed, g.most = true, 0
+	g.mu.Unlock()
 	g.end()
 	g.work.Wait()
 }
@@ -117,8 +122,8 @@ func (g *grouper) join(path string, body []byte) *call {
 }
 
 // next sends what waits, unless a request holds it back: in as many groups as it takes, of which the
-// last one holds back what comes later. Like giveBack, inquire and takes it is called
-// with mu held.
+// last one holds back what comes later. Like giveBack, inquire and takes it is called with mu
+// held.
 func (g *grouper) next() {
 	for g.held == nil && len(g.waiting) > 0 {
 		n := g.fits()
@@ -197,7 +202,7 @@ func (g *grouper) leave(c *call) {
 // inquire asks the other side whether it takes groups, unless that was done a short time ago.
 func (g *grouper) inquire() {
 	now := g.client.Now()
-	if g.asked != 0 && now-g.asked < askEvery && now >= g.asked {
+	if g.closed || g.asked != 0 && now-g.asked < askEvery && now >= g.asked {
 		return
 	}
 	g.asked = now
@@ -217,6 +222,9 @@ func (g *grouper) inquire() {
 
 // takes notes the most messages of a group that the other side takes.
 func (g *grouper) takes(most int) {
+	if g.closed {
+		return
+	}
 	if g.most != most {
 		g.client.Log.Info("messages in groups", "to", g.client.base.Host, "at_most", most)
 	}

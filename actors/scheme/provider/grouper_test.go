@@ -658,6 +658,32 @@ func TestAllThatWaits(t *testing.T) {
 	})
 }
 
+// TestPostAfterClose checks that a message after the client's end travels by itself and asks nothing, as do
+// those that waited then.
+func TestPostAfterClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOtherSide(t)
+		o.able("256")
+		first := o.post(1)
+		alone := o.request(PathAsk)
+		waits, too := o.post(2), o.post(3)
+		o.client.close()
+		alone.reply(http.StatusOK, first.body)
+		o.answered(first)
+		for range 2 {
+			a := o.request(PathAsk)
+			a.reply(http.StatusOK, a.body)
+		}
+		o.answered(waits)
+		o.answered(too)
+		o.now += askEvery
+		last := o.post(4)
+		o.request(PathAsk).reply(http.StatusOK, last.body)
+		o.answered(last)
+		o.quiet()
+	})
+}
+
 // TestCloseEndsQuestion checks that a client's end does not wait for the answer to the question whether
 // the other side takes groups.
 func TestCloseEndsQuestion(t *testing.T) {
