@@ -24,9 +24,9 @@ type grouper struct {
 	end    context.CancelFunc
 
 	mu      sync.Mutex
-	waiting []*call    // the longest waiting first
-	held    *hold      // the request that holds the others back; nil: none does
-	most    int        // the most messages of a group that the other side takes; below 2: it takes none, or is not known to
+	waiting []*call // the longest waiting first
+	held    *hold   // the request that holds the others back; nil: none does
+	most    int     // the most messages of a group that the other side takes; below 2: it takes none, or is not known to
 	closed  bool
 	asked   pix.Millis // time of the last question for most; 0: there was none
 }
