@@ -64,12 +64,12 @@ func Judge(log *slog.Logger, path string, err error) *Problem {
 	var problem *Problem
 	var fault *strictjson.Fault
 	switch {
-	case errors.Is(err, ledger.ErrCut):
-		return nil
 	case errors.As(err, &problem):
 		return problem
 	case errors.As(err, &fault):
 		return Bad("%s", fault.Message)
+	case errors.Is(err, ledger.ErrCut):
+		return nil
 	}
 	log.Error("control: request", "path", path, "error", err)
 	return Refuse(fasthttp.StatusInternalServerError, "internal error")

@@ -95,16 +95,14 @@ func (a *groupAnswer) send(ctx *fasthttp.RequestCtx) {
 		}
 	}
 	if a.left == 0 {
-		ctx.SetContentType(groupType)
+		ctx.SetContentType(provider.GroupType)
 		ctx.SetBody(first)
 		return
 	}
 	ctx.Response.Header.Set("X-Accel-Buffering", "no") // a proxy such as nginx must not hold the lines back
-	rest := &control.Stream{ContentType: groupType, Write: func(w io.Writer) error { return a.stream(w, first) }, Done: func() {}}
+	rest := &control.Stream{ContentType: provider.GroupType, Write: func(w io.Writer) error { return a.stream(w, first) }, Done: func() {}}
 	rest.Send(ctx, a.log)
 }
-
-const groupType = "text/plain; charset=utf-8"
 
 // stream sends the lines that are there, and then the others as they come. It returns when every
 // message has ended, also where the sender has gone.

@@ -165,7 +165,7 @@ func (c *client) request(ctx context.Context, path, id string, body []byte) (*ht
 		return nil, m, err
 	}
 	r.Header = http.Header{
-		"Content-Type": {"application/json"}, "User-Agent": {"pixd"},
+		"Content-Type": {contentType(path)}, "User-Agent": {"pixd"},
 		HeaderTimestamp: {m.Timestamp}, HeaderMessageID: {m.ID}, HeaderSignature: {c.Secret.Sign(m)},
 	}
 	got, err := c.through(path).Do(r)
@@ -173,6 +173,15 @@ func (c *client) request(ctx context.Context, path, id string, body []byte) (*ht
 		err = of.Err // without the address, which the log line names already
 	}
 	return got, m, redact.Error(err)
+}
+
+// contentType returns the media type of a request to a path. A group is no JSON, and must not be
+// checked as such on its way.
+func contentType(path string) string {
+	if path == PathGroup || path == PathNoticeGroup {
+		return GroupType
+	}
+	return "application/json"
 }
 
 // accept checks an answer's signature and time.

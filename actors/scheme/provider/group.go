@@ -23,6 +23,9 @@ const (
 	MaxGroupBytes = 256 << 10 // bytes of the request's body
 )
 
+// GroupType is the media type of a group, and of its answer.
+const GroupType = "text/plain; charset=utf-8"
+
 // Capabilities answers the question what a side can do besides taking single messages.
 type Capabilities struct {
 	Groups int `json:"groups"` // the most messages of a group; 0: it takes no groups

@@ -52,6 +52,9 @@ func (o *otherSide) RoundTrip(r *http.Request) (*http.Response, error) {
 	if _, err := o.s.Verify(m, r.Header.Get(HeaderSignature), o.now); err != nil {
 		o.t.Errorf("%s: %v", a.path, err)
 	}
+	if kind := r.Header.Get("Content-Type"); (kind == "application/json") == (path == PathGroup) || kind == "" {
+		o.t.Errorf("a request to %s is %q", path, kind)
+	}
 	o.came <- a
 	select {
 	case got := <-a.answer:

@@ -79,8 +79,8 @@ func (g *Guard) Admit(m Message, signature string) (end func(acknowledged bool),
 const groupMark = "group "
 
 // AdmitGroup checks a request that carries a group, of which each part is to be admitted by
-// itself, also in a repeated group: a group's id stands for none of them. The error is for a request that the other side did not sign,
-// or not within Window.
+// itself, also in a repeated group: a group's id stands for none of them. The error is for a
+// request that the other side did not sign, or not within Window.
 func (g *Guard) AdmitGroup(m Message, signature string) error {
 	at, err := g.verify(m, signature)
 	if err != nil {
