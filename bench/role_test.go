@@ -101,6 +101,10 @@ func playEngine() {
 		keys, bytes := s.Store.Written()
 		_ = json.NewEncoder(w).Encode(counters{Keys: keys, Bytes: bytes, Resident: resident(), Lookups: s.Lookups(), CPU: machine.CPUTime()})
 	})
+	http.HandleFunc("/tables", func(w http.ResponseWriter, _ *http.Request) {
+		_, log := s.Store.Written()
+		_ = json.NewEncoder(w).Encode(storeBytes{Disk: s.Store.DiskUsage(), Log: log, Tables: s.Store.TableBytes()})
+	})
 	http.HandleFunc("/lookups", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(s.Lookups()) })
 	http.HandleFunc("/queued", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(countQueued(s)) })
 	http.HandleFunc("/queue", func(w http.ResponseWriter, r *http.Request) {

@@ -40,6 +40,7 @@ func TestGolden(t *testing.T) {
 	row, h = b.finish(h)
 	put("batch position=2 of 7/3, time not before batch 1", BatchKey(2), row)
 	put("verified mark at batch 2", metaKey(markName), markValue(h))
+	put("first bytes of the rows that are set once: d and o", metaKey(onceName), []byte("do"))
 	put("hard setting format", metaKey(hardPrefix+settingFormat), []byte(strconv.Itoa(formatVersion)))
 	put("hard setting checksum", metaKey(hardPrefix+settingChecksum), []byte(checksumName))
 	put("anchor slot, ready, generation 5, at batch 2", nil, slot{stateReady, 5, h}.encode())

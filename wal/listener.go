@@ -44,6 +44,11 @@ func listener(o Options, fail *failure, notes *flushNotes) *pebble.EventListener
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
 			o.Log.Error("wal: damage", "file", info.Path, "err", plain(info.Details))
 		},
+		PossibleAPIMisuse: func(info pebble.PossibleAPIMisuseInfo) {
+			if info.Kind == pebble.NondeterministicSingleDelete {
+				o.Log.Error("wal: a row was set twice before it was deleted, an older value may come back", "dir", o.Dir, "key", fmt.Sprintf("%q", info.UserKey))
+			}
+		},
 		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
 			o.Log.Warn("wal: writes stall", "dir", o.Dir, "why", info.Reason)
 		},

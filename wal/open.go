@@ -166,8 +166,10 @@ func (s *Store) begin(anchor slot, verified Head) error {
 	if newest != verified.Position {
 		return fmt.Errorf("the journal ended at batch %d before it was opened for writing and at %d after", verified.Position, newest)
 	}
-	if err := s.fail.guard(s.raiseFormat); err != nil {
-		return err
+	for _, step := range []func() error{s.raiseFormat, s.beginOnce} {
+		if err := s.fail.guard(step); err != nil {
+			return err
+		}
 	}
 	s.anchor, err = openAnchor(s.opts.FS, s.opts.Dir, anchor)
 	if err != nil {

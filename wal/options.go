@@ -25,6 +25,11 @@ type Options struct {
 	// values. Nil: no setting is compared, for tools that work on any store.
 	Hard map[string]string
 
+	// SetOnce are the first bytes of the keys of rows that are never set while they exist, only
+	// after they were deleted, so that their deletions leave nothing in the store. A caller that
+	// breaks this gets old values back after a deletion, without an error. Nil: there are none.
+	SetOnce []byte
+
 	// OnFailure is called once, on a goroutine of its own, when a write or sync has failed.
 	// By then nothing is released any more. It should end the process.
 	OnFailure func(error)

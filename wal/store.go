@@ -99,6 +99,18 @@ func (s *Store) DiskUsage() uint64 {
 	return s.db.Metrics().DiskSpaceUsage()
 }
 
+// TableBytes returns how many bytes flushes and compactions have written to tables since the
+// store was opened. Divided by the bytes of Written it is the write amplification of the tables,
+// to which the log adds 1.
+func (s *Store) TableBytes() uint64 {
+	if s.readers.enter() != nil {
+		return 0
+	}
+	defer s.readers.leave()
+	all := s.db.Metrics().Total()
+	return all.TableBytesFlushed + all.TableBytesCompacted
+}
+
 // Head returns the position (0: there is no batch yet), the time in Unix milliseconds and
 // the sum of the newest durable batch.
 func (s *Store) Head() (position uint64, time int64, sum uint64) {

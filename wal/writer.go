@@ -172,7 +172,7 @@ func (w *writer) write() error {
 	b.Reset()
 	for i, e := range w.m.entries {
 		if w.m.refused[i] == nil {
-			if err := put(b, e); err != nil {
+			if err := w.s.opts.put(b, e); err != nil {
 				return err
 			}
 		}
@@ -194,7 +194,7 @@ func (w *writer) write() error {
 }
 
 // put writes one entry's records and rows into the batch.
-func put(b *pebble.Batch, e *Entry) error {
+func (o *Options) put(b *pebble.Batch, e *Entry) error {
 	for i := range e.Records {
 		r := &e.Records[i]
 		op := b.SetDeferred(recordKeyLen, len(r.Value))
@@ -205,21 +205,21 @@ func put(b *pebble.Batch, e *Entry) error {
 		}
 	}
 	for i := range e.Ops {
-		if err := putOp(b, &e.Ops[i]); err != nil {
+		if err := o.putOp(b, &e.Ops[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func putOp(b *pebble.Batch, o *Op) error {
-	switch o.Kind {
+func (o *Options) putOp(b *pebble.Batch, op *Op) error {
+	switch op.Kind {
 	case OpSet:
-		return b.Set(o.Key, o.Value, nil)
+		return b.Set(op.Key, op.Value, nil)
 	case OpDelete:
-		return b.Delete(o.Key, nil)
+		return o.delete(b, op.Key)
 	default:
-		return b.DeleteRange(o.Key, o.Value, nil)
+		return b.DeleteRange(op.Key, op.Value, nil)
 	}
 }
 

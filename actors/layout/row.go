@@ -36,6 +36,10 @@ const (
 	rowLacking      = 'y' // a special-return case that disputes more of its payment than it holds; by payment
 )
 
+// SetOnce are the first bytes of the keys of rows that are never set while they exist; see
+// wal.Options.SetOnce. A change that sets such a row again deletes it first.
+var SetOnce = []byte{rowDue, rowOpen, rowPending}
+
 // Row is one key that is written or, where Value is nil, deleted.
 type Row struct {
 	Key   []byte

@@ -182,16 +182,16 @@ var kinds = [...]kindRow{
 	},
 
 	PayoutApproved: {
-		name: "payout.approved", entity: entityTransaction, from: []pix.TxStatus{pix.StatusPending}, to: pix.StatusSending, rows: openRows,
+		name: "payout.approved", entity: entityTransaction, from: []pix.TxStatus{pix.StatusPending}, to: pix.StatusSending, rows: openAgain,
 	},
 	PayoutSending: {
-		name: "payout.sending", entity: entityTransaction, from: []pix.TxStatus{pix.StatusQueued}, to: pix.StatusSending, rows: openRows,
+		name: "payout.sending", entity: entityTransaction, from: []pix.TxStatus{pix.StatusQueued}, to: pix.StatusSending, rows: openAgain,
 	},
 	PayoutRequeued: {
-		name: "payout.requeued", entity: entityTransaction, from: []pix.TxStatus{pix.StatusSending}, to: pix.StatusQueued, rows: openRows,
+		name: "payout.requeued", entity: entityTransaction, from: []pix.TxStatus{pix.StatusSending}, to: pix.StatusQueued, rows: openAgain,
 	},
 	PayoutSent: {
-		name: "payout.sent", entity: entityTransaction, from: []pix.TxStatus{pix.StatusSending, pix.StatusAccepted}, to: pix.StatusAccepted, rows: openRows,
+		name: "payout.sent", entity: entityTransaction, from: []pix.TxStatus{pix.StatusSending, pix.StatusAccepted}, to: pix.StatusAccepted, rows: openAgain,
 	},
 
 	PayoutSettled: {
@@ -227,7 +227,7 @@ var kinds = [...]kindRow{
 		shows: true, answers: true, rows: together(openRows, answerRow),
 	},
 	RefundSent: {
-		name: "refund.sent", entity: entityTransaction, from: []pix.TxStatus{pix.StatusAccepted}, to: pix.StatusAccepted, rows: openRows,
+		name: "refund.sent", entity: entityTransaction, from: []pix.TxStatus{pix.StatusAccepted}, to: pix.StatusAccepted, rows: openAgain,
 	},
 	RefundSettled: {
 		name: "refund.settled", entity: entityTransaction, from: []pix.TxStatus{pix.StatusAccepted}, to: pix.StatusSettled,

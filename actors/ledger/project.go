@@ -57,6 +57,12 @@ func openRows(rows []layout.Row, r *Record) []layout.Row {
 	return append(rows, layout.Row{Key: t.dueKey(r.Account), Value: layout.SeqRow(r.Seq)})
 }
 
+// openAgain writes the rows of a payout or refund that was in flight before. Its open row is
+// deleted first, because open rows are set once; see layout.SetOnce.
+func openAgain(rows []layout.Row, r *Record) []layout.Row {
+	return openRows(append(rows, layout.Row{Key: layout.OpenKey(r.Account, r.Tx.ID)}), r)
+}
+
 // statementRow writes the row that gives the transaction its place in the statement.
 func statementRow(rows []layout.Row, r *Record) []layout.Row {
 	t := r.Tx

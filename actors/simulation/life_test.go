@@ -13,6 +13,7 @@ import (
 	"pixd/actors/clock"
 	"pixd/actors/due"
 	"pixd/actors/keyed"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/registry"
@@ -135,7 +136,7 @@ func render(a *ledger.Answer, s ledger.Style) (ledger.Stored, bool) {
 // newLife returns a run with a few funded accounts.
 func newLife(seed uint64, tells bool) *life {
 	l := &life{
-		seed: seed, tells: tells, rng: rand.New(rand.NewPCG(seed, 5)), clock: noon, journal: waltest.NewInMemory(),
+		seed: seed, tells: tells, rng: rand.New(rand.NewPCG(seed, 5)), clock: noon, journal: waltest.NewInMemory(layout.SetOnce...),
 		seen: map[string]int{}, written: map[recordName]written{}, flipped: map[pix.AccountID]bool{}, tries: map[pix.TxID]int{},
 	}
 	l.mood, l.bounds = l.drawMood(), l.drawBounds()

@@ -19,6 +19,7 @@ import (
 	"pixd/actors/due"
 	"pixd/actors/history"
 	"pixd/actors/keyed"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/registry"
@@ -156,7 +157,7 @@ func newAlerts(count *prometheus.CounterVec, log *slog.Logger) *alerts.Alerts {
 func (e *Engine) openJournal() (err error) {
 	c := &e.Config
 	e.Store, err = wal.Open(wal.Options{
-		Starting: c.Starting, Dir: filepath.Join(c.DataDir, journal.Folder), FS: c.FS, Hard: journal.HardSettings(c.ISPB), OnFailure: c.OnFailure, Log: c.Log,
+		Starting: c.Starting, Dir: filepath.Join(c.DataDir, journal.Folder), FS: c.FS, Hard: journal.HardSettings(c.ISPB), SetOnce: layout.SetOnce, OnFailure: c.OnFailure, Log: c.Log,
 		CacheBytes: c.cache, MemTableBytes: c.memTable, AroundSync: timed(e.syncs), ReadFault: c.readFault,
 	})
 	if err != nil {

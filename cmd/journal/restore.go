@@ -12,6 +12,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"pixd/actors/layout"
 	"pixd/actors/pix"
 	"pixd/actors/restored"
 	"pixd/snapshot"
@@ -161,7 +162,7 @@ func (u *unpackRun) unpack(t *snapshot.Target) (Verified, error) {
 
 func (u *unpackRun) options(t *snapshot.Target) wal.Options {
 	return wal.Options{
-		Dir: filepath.Join(t.Folder(), Folder), FS: u.fs, Log: slog.New(slog.DiscardHandler), NoCompactions: true,
+		Dir: filepath.Join(t.Folder(), Folder), FS: u.fs, Log: slog.New(slog.DiscardHandler), NoCompactions: true, SetOnce: layout.SetOnce,
 		CacheBytes: 32 << 20, MemTableBytes: copyMemTable,
 	}
 }

@@ -26,6 +26,7 @@ type InMemory struct {
 	durable   wal.Ticket
 	newest    wal.Head // the newest durable batch
 	failed    error
+	setOnce   []byte // wal.Options.SetOnce
 }
 
 // undo is the value that a row had before the batch that is not durable yet.
@@ -34,9 +35,10 @@ type undo struct {
 	value []byte // nil: the row did not exist
 }
 
-// NewInMemory makes an empty journal.
-func NewInMemory() *InMemory {
-	return &InMemory{m: wal.NewMachine(wal.Head{}), rows: map[string][]byte{}}
+// NewInMemory makes an empty journal. It panics where a row is set that exists and whose key begins
+// with one of the given bytes; see wal.Options.SetOnce.
+func NewInMemory(setOnce ...byte) *InMemory {
+	return &InMemory{m: wal.NewMachine(wal.Head{}), rows: map[string][]byte{}, setOnce: setOnce}
 }
 
 // Append queues e; see wal.Store.Append.
@@ -108,6 +110,9 @@ func (p *InMemory) put(e *wal.Entry) {
 	for _, o := range e.Ops {
 		switch o.Kind {
 		case wal.OpSet:
+			if _, there := p.rows[string(o.Key)]; there && bytes.IndexByte(p.setOnce, o.Key[0]) >= 0 {
+				panic(fmt.Sprintf("waltest: row %q is set twice", o.Key))
+			}
 			p.set(o.Key, o.Value)
 		case wal.OpDelete:
 			p.remove(string(o.Key))
@@ -204,7 +209,7 @@ func (p *InMemory) Crash(kept bool) *InMemory {
 		}
 	}
 	p.failed = errors.New("waltest: the power is gone")
-	return &InMemory{m: wal.NewMachine(at), rows: p.rows, keys: p.keys, newest: at}
+	return &InMemory{m: wal.NewMachine(at), rows: p.rows, keys: p.keys, newest: at, setOnce: p.setOnce}
 }
 
 func (p *InMemory) restore(u undo) {
