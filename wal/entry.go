@@ -70,7 +70,7 @@ func (e *Entry) Parked() bool {
 func (e *Entry) size() int {
 	n := 0
 	for i := range e.Records {
-		n += recordKeyLen + len(e.Records[i].Value)
+		n += segmentKeyLen + len(e.Records[i].Value)
 	}
 	for i := range e.Ops {
 		n += len(e.Ops[i].Key) + len(e.Ops[i].Value)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
@@ -220,7 +221,7 @@ func (w *harness) restart(s *Store, alive int) error {
 // smallOptions make Pebble begin new logs and tables after few entries.
 func smallOptions() Options {
 	return Options{
-		MemTableBytes: 64 << 10, CacheBytes: 1 << 20, AnchorEvery: time.Millisecond,
+		segmentRecords: 5, MemTableBytes: 64 << 10, CacheBytes: 1 << 20, AnchorEvery: time.Millisecond,
 		Hard: map[string]string{"ispb": "12345678"},
 	}
 }
@@ -243,4 +244,14 @@ func mustOpen(t testing.TB, opts Options) *Store {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// keyOf is the key that a record has in a store.
+func keyOf(db pebble.Reader, stream Stream, seq uint64) []byte {
+	r := &records{from: source{from: db}}
+	err := r.find(stream, seq)
+	if err = errors.Join(err, r.close()); err != nil {
+		panic(err)
+	}
+	return r.place.key(stream, seq)
 }

@@ -14,6 +14,18 @@ type tail struct {
 	sum uint64
 }
 
+// known is what the machine knows of a stream.
+type known struct {
+	tail
+	segment uint32 // of the newest record; 0: none
+}
+
+// begun is a place that begins in the batch.
+type begun struct {
+	stream Stream
+	first  uint64
+}
+
 // Machine decides which entries one batch has. It has no goroutine, clock or I/O. The
 // writer tells it the newest record of a stream (Learn), offers it entries (Take), asks for
 // the batch row (Seal), writes the batch, and then reports the batch as durable (Durable).
@@ -21,8 +33,13 @@ type tail struct {
 // The writer must call Durable before it begins the next batch: a stream is forgotten only
 // once its newest record can be read back.
 type Machine struct {
-	streams map[Stream]tail
+	streams map[Stream]known
 	newest  Head // the newest batch that was sealed
+
+	segment   uint32  // where the batch's records are; 0: the caller has no segments
+	inSegment int     // records of the segment
+	most      int     // records of a segment
+	begun     []begun // the places that begin in the batch
 
 	entries []*Entry // entries of the batch that is being built, in order
 	refused []error  // for each entry, why it was refused; nil: it was accepted
@@ -35,7 +52,7 @@ type Machine struct {
 
 // NewMachine makes a machine whose next batch comes after the batch newest.
 func NewMachine(newest Head) *Machine {
-	m := &Machine{streams: make(map[Stream]tail), newest: newest}
+	m := &Machine{streams: make(map[Stream]known), newest: newest}
 	m.row.reset(newest)
 	return m
 }
@@ -52,7 +69,11 @@ func (m *Machine) Knows(e *Entry) bool {
 
 // Learn tells the machine the sequence and checksum of a stream's newest record; 0 and 0
 // where the stream has none.
-func (m *Machine) Learn(stream Stream, seq, sum uint64) { m.streams[stream] = tail{seq, sum} }
+func (m *Machine) Learn(stream Stream, seq, sum uint64) { m.learn(stream, seq, sum, 0) }
+
+func (m *Machine) learn(stream Stream, seq, sum uint64, segment uint32) {
+	m.streams[stream] = known{tail{seq, sum}, segment}
+}
 
 // Newest returns the newest batch that was sealed.
 func (m *Machine) Newest() Head { return m.newest }
@@ -87,7 +108,10 @@ func (m *Machine) Refuse(e *Entry, verdict error) {
 		m.row.add(e.Stream, &e.Records[i])
 	}
 	if n := len(e.Records); n > 0 {
-		m.streams[e.Stream] = tail{e.Records[n-1].Seq, e.Records[n-1].Sum}
+		if m.streams[e.Stream].segment != m.segment {
+			m.begun = append(m.begun, begun{e.Stream, e.Records[0].Seq})
+		}
+		m.streams[e.Stream] = known{tail{e.Records[n-1].Seq, e.Records[n-1].Sum}, m.segment}
 		m.records += n
 	}
 	m.bytes += e.size()
@@ -102,7 +126,7 @@ func (m *Machine) judge(e *Entry) error {
 	if len(e.Records) == 0 {
 		return nil
 	}
-	at := m.streams[e.Stream]
+	at := m.streams[e.Stream].tail
 	if at.seq != e.Expect {
 		return refusal(e.Stream, "it stands at %d, the entry expects %d", at.seq, e.Expect)
 	}
@@ -147,6 +171,10 @@ func (m *Machine) Durable() {
 	clear(m.entries)
 	clear(m.refused)
 	m.entries, m.refused = m.entries[:0], m.refused[:0]
+	if m.inSegment += m.records; m.inSegment >= m.most && m.segment > 0 {
+		m.segment, m.inSegment = m.segment+1, 0
+	}
+	m.begun = m.begun[:0]
 	m.records, m.bytes, m.forgets, m.shared = 0, 0, 0, false
 	m.row.reset(m.newest)
 }

@@ -10,42 +10,30 @@ func (v *View) Newest(fn func(Record) error) error {
 	if v.snap == nil {
 		return ErrClosed
 	}
-	it, err := v.source().NewIter([]byte{recordPrefix}, []byte{recordPrefix + 1})
-	if err != nil {
-		return unreadable(0, 0, err)
-	}
-	err = newest(it, fn)
-	if cerr := it.Close(); err == nil && cerr != nil {
-		err = unreadable(0, 0, cerr)
-	}
-	return err
+	r := &records{from: v.source()}
+	return r.closing(r.newest(fn))
 }
 
-func newest(it iterator, fn func(Record) error) error {
-	for ok := it.First(); ok; {
-		stream, _, err := splitRecordKey(it.Key())
+func (r *records) newest(fn func(Record) error) error {
+	for from := Stream(0); ; from++ {
+		stream, found, err := r.nextStream(from)
+		if err != nil || !found {
+			return err
+		}
+		found, err = r.last(stream)
+		if err == nil && !found {
+			err = unreadable(stream, 0, errors.New("its records cannot be found again"))
+		}
 		if err != nil {
 			return err
 		}
-		_, hi := RecordRange(stream)
-		if !it.SeekLT(hi) {
-			return unreadable(stream, 0, errors.Join(it.Error(), errors.New("its records cannot be found again")))
+		of, err := r.must(stream, r.seq)
+		if err == nil {
+			err = fn(of)
 		}
-		_, seq, err := splitRecordKey(it.Key())
-		if err != nil {
+		if err != nil || stream == ^Stream(0) {
 			return err
 		}
-		r, err := recordAt(it, stream, seq)
-		if err != nil {
-			return err
-		}
-		if err := fn(r); err != nil {
-			return err
-		}
-		ok = it.SeekGE(hi)
+		from = stream
 	}
-	if err := it.Error(); err != nil {
-		return unreadable(0, 0, err)
-	}
-	return nil
 }

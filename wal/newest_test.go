@@ -74,12 +74,12 @@ func TestNewest(t *testing.T) {
 	if err := v.Close(); err != nil {
 		t.Fatal(err)
 	}
-	value, _, err := s.Get(RecordKey(2, 2))
+	value, _, err := s.Get(keyOf(s.db, 2, 2))
 	if err != nil {
 		t.Fatal(err)
 	}
 	value[12] ^= 1
-	if err := s.db.Set(RecordKey(2, 2), value, pebble.Sync); err != nil {
+	if err := s.db.Set(keyOf(s.db, 2, 2), value, pebble.Sync); err != nil {
 		t.Fatal(err)
 	}
 	v = s.View()
@@ -104,12 +104,12 @@ func TestVerifiedCopy(t *testing.T) {
 	if s.DiskUsage() == 0 {
 		t.Error("the store has no bytes on disk")
 	}
-	value, _, err := s.Get(RecordKey(3, 1))
+	value, _, err := s.Get(keyOf(s.db, 3, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	value[12] ^= 1 // found only where the batch is verified
-	if err := s.db.Set(RecordKey(3, 1), value, pebble.Sync); err != nil {
+	if err := s.db.Set(keyOf(s.db, 3, 1), value, pebble.Sync); err != nil {
 		t.Fatal(err)
 	}
 	position, at, sum, err := s.Checkpoint("copy")

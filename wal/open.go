@@ -171,6 +171,10 @@ func (s *Store) begin(anchor slot, verified Head) error {
 			return err
 		}
 	}
+	segment, err := s.newestSegment()
+	if err != nil {
+		return err
+	}
 	s.anchor, err = openAnchor(s.opts.FS, s.opts.Dir, anchor)
 	if err != nil {
 		return err
@@ -190,7 +194,7 @@ func (s *Store) begin(anchor slot, verified Head) error {
 	s.stopped = make(chan struct{})
 	s.stopAnchor = make(chan struct{})
 	s.anchorDone = make(chan struct{})
-	go newWriter(s, verified).run()
+	go newWriter(s, verified, segment+1).run()
 	go s.followJournal()
 	return nil
 }

@@ -59,6 +59,8 @@ type Options struct {
 	// the read fails with its error, if it returns one. It is for tests. Nil: no read fails so.
 	ReadFault func() error
 
+	segmentRecords int // records of a segment; set only by tests; 0: the constant segmentRecords
+
 	lazyDelay    time.Duration // how long lazy entries wait; set only by tests; 0: the constant lazyDelay
 	readPatience time.Duration // how long Close waits for reads; set only by tests; 0: the constant readPatience
 
@@ -85,6 +87,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.lazyDelay == 0 {
 		o.lazyDelay = lazyDelay
+	}
+	if o.segmentRecords == 0 {
+		o.segmentRecords = segmentRecords
 	}
 	if o.readPatience == 0 {
 		o.readPatience = readPatience

@@ -38,11 +38,11 @@ func (s *Store) scan(lo, hi []byte, back bool, fn func(k, v []byte) (bool, error
 }
 
 // Rows calls fn for every row, and for any other key in the store that is not the key of a
-// record, a batch row or a named value.
+// record, a place row, a batch row or a named value.
 func (s *Store) Rows(fn func(k, v []byte) error) error {
 	all := func(k, v []byte) (bool, error) { return true, fn(k, v) }
 	begin := []byte(nil)
-	for _, own := range []byte{metaPrefix, batchPrefix, recordPrefix} {
+	for _, own := range []byte{metaPrefix, batchPrefix, recordPrefix, placePrefix, segmentPrefix} {
 		if err := s.Scan(begin, []byte{own}, all); err != nil {
 			return err
 		}
@@ -175,41 +175,28 @@ func (v *View) Read(stream Stream, from, prev uint64, fn func(Record) error) err
 	return readStream(v.source(), stream, from, prev, fn)
 }
 
-func readStream(r source, stream Stream, from, prev uint64, fn func(Record) error) error {
-	_, hi := RecordRange(stream)
-	it, err := r.NewIter(RecordKey(stream, from), hi)
-	if err != nil {
-		return unreadable(stream, from, err)
-	}
-	err = readRun(it, stream, from, prev, fn)
-	if cerr := it.Close(); err == nil && cerr != nil {
-		return unreadable(stream, from, cerr)
-	}
-	return err
+func readStream(from source, stream Stream, seq, prev uint64, fn func(Record) error) error {
+	r := &records{from: from}
+	return r.closing(r.run(stream, seq, prev, fn))
 }
 
-func readRun(it iterator, stream Stream, seq, prev uint64, fn func(Record) error) error {
-	for ok := it.First(); ok; ok = it.Next() {
-		if !bytes.Equal(it.Key(), RecordKey(stream, seq)) {
-			return damaged(stream, seq, "is missing; the next key is %x", it.Key())
+// run calls fn for the stream's records from seq on. prev is the checksum of the record before it.
+func (r *records) run(stream Stream, seq, prev uint64, fn func(Record) error) error {
+	ok, err := r.seek(stream, seq)
+	for ; ok && err == nil; ok, err = r.next() {
+		record, err := r.unseal(prev)
+		if err == nil {
+			err = fn(record)
 		}
-		v, err := it.ValueAndErr()
-		if err != nil {
-			return unreadable(stream, seq, err)
-		}
-		r, err := Unseal(prev, stream, seq, v)
 		if err != nil {
 			return err
 		}
-		if err := fn(r); err != nil {
-			return err
-		}
-		seq, prev = seq+1, r.Sum
+		prev = record.Sum
 	}
-	if err := it.Error(); err != nil {
-		return unreadable(stream, seq, err)
+	if err != nil {
+		return err
 	}
-	return nil
+	return r.missing()
 }
 
 // Record reads one record and verifies it with the checksum of the record before it; false
@@ -220,19 +207,11 @@ func (s *Store) Record(stream Stream, seq uint64) (Record, bool, error) {
 		return Record{}, false, err
 	}
 	defer s.readers.leave()
-	v, ok, err := get(s.source(), RecordKey(stream, seq))
-	if err != nil {
-		return Record{}, false, unreadable(stream, seq, err)
-	}
-	if !ok {
-		return Record{}, false, nil
-	}
-	prev, err := s.sumOf(stream, seq-1)
-	if err != nil {
-		return Record{}, false, err
-	}
-	r, err := Unseal(prev, stream, seq, v)
-	return r, err == nil, err
+	r := &records{from: s.source()}
+	got, ok, err := r.read(stream, seq)
+	got.Body = bytes.Clone(got.Body)
+	err = r.closing(err)
+	return got, ok && err == nil, err
 }
 
 // Records calls fn for the stream's records with the given sequences, which must be in
@@ -244,69 +223,17 @@ func (v *View) Records(stream Stream, seqs []uint64, fn func(Record) error) erro
 	if v.snap == nil {
 		return ErrClosed
 	}
-	lo, hi := RecordRange(stream)
-	it, err := v.source().NewIter(lo, hi)
-	if err != nil {
-		return unreadable(stream, 0, err)
-	}
+	r := &records{from: v.source()}
 	for _, seq := range seqs {
-		var r Record
-		if r, err = recordAt(it, stream, seq); err == nil {
-			err = fn(r)
+		record, err := r.must(stream, seq)
+		if err == nil {
+			err = fn(record)
 		}
 		if err != nil {
-			break
+			return r.closing(err)
 		}
 	}
-	if cerr := it.Close(); err == nil && cerr != nil {
-		err = unreadable(stream, 0, cerr)
-	}
-	return err
-}
-
-// recordAt reads one record with an iterator over its stream.
-func recordAt(it iterator, stream Stream, seq uint64) (Record, error) {
-	if seq == 0 {
-		return Record{}, damaged(stream, seq, "cannot exist")
-	}
-	first := max(seq, 2) - 1
-	var sum uint64
-	for at, ok := first, it.SeekGE(RecordKey(stream, first)); ; at, ok = at+1, it.Next() {
-		if !ok && it.Error() != nil {
-			return Record{}, unreadable(stream, at, it.Error())
-		}
-		if !ok || !bytes.Equal(it.Key(), RecordKey(stream, at)) {
-			return Record{}, damaged(stream, at, "is missing")
-		}
-		v, err := it.ValueAndErr()
-		if err != nil {
-			return Record{}, unreadable(stream, at, err)
-		}
-		if at == seq {
-			return Unseal(sum, stream, seq, v)
-		}
-		r, err := Decode(stream, at, v)
-		if err != nil {
-			return Record{}, err
-		}
-		sum = r.Sum
-	}
-}
-
-// sumOf returns the checksum that is stored in record seq; 0 for seq 0.
-func (s *Store) sumOf(stream Stream, seq uint64) (uint64, error) {
-	if seq == 0 {
-		return 0, nil
-	}
-	v, ok, err := get(s.source(), RecordKey(stream, seq))
-	if err != nil {
-		return 0, unreadable(stream, seq, err)
-	}
-	if !ok {
-		return 0, damaged(stream, seq, "is missing")
-	}
-	r, err := Decode(stream, seq, v)
-	return r.Sum, err
+	return r.closing(nil)
 }
 
 // Last returns the sequence and checksum of the stream's newest record; 0 and 0 if the
@@ -316,51 +243,32 @@ func (s *Store) Last(stream Stream) (seq, sum uint64, err error) {
 		return 0, 0, err
 	}
 	defer s.readers.leave()
-	return s.last(stream)
-}
-
-// last is Last for the writer. It does not count as a read, because the writer ends before
-// the store is closed.
-func (s *Store) last(stream Stream) (seq, sum uint64, err error) {
-	lo, hi := RecordRange(stream)
-	it, err := s.source().NewIter(lo, hi)
-	if err != nil {
-		return 0, 0, unreadable(stream, 0, err)
-	}
-	seq, sum, err = last(it, stream)
-	if cerr := it.Close(); err == nil && cerr != nil {
-		err = unreadable(stream, seq, cerr)
-	}
+	seq, sum, _, err = s.last(stream)
 	return seq, sum, err
 }
 
-func last(it iterator, stream Stream) (seq, sum uint64, err error) {
-	if !it.Last() {
-		if err := it.Error(); err != nil {
-			return 0, 0, unreadable(stream, 0, err)
-		}
-		return 0, 0, nil
+// last is Last for the writer, with the segment of the newest record. It does not count as a read,
+// because the writer ends before the store is closed.
+func (s *Store) last(stream Stream) (seq, sum uint64, segment uint32, err error) {
+	r := &records{from: s.source()}
+	ok, err := r.last(stream)
+	if err == nil && ok {
+		seq = r.seq
+		sum, err = r.sum()
 	}
-	_, seq, err = splitRecordKey(it.Key())
-	if err != nil {
-		return 0, 0, err
-	}
-	v, err := it.ValueAndErr()
-	if err != nil {
-		return 0, 0, unreadable(stream, seq, err)
-	}
-	r, err := Decode(stream, seq, v)
-	return seq, r.Sum, err
+	return seq, sum, r.place.segment, r.closing(err)
 }
 
 // Last is Store.Last at the view's moment, without the checksum.
 func (v *View) Last(stream Stream) (seq uint64, err error) {
-	lo, hi := RecordRange(stream)
-	err = v.ScanBack(lo, hi, func(k, _ []byte) (_ bool, err error) {
-		_, seq, err = splitRecordKey(k)
-		return false, err
-	})
-	return seq, err
+	if v.snap == nil {
+		return 0, ErrClosed
+	}
+	r := &records{from: v.source()}
+	if ok, err := r.last(stream); err != nil || !ok {
+		return 0, r.closing(err)
+	}
+	return r.seq, r.closing(nil)
 }
 
 // Meta reads a named value; see MetaKey.

@@ -156,7 +156,7 @@ func TestCorruptStream(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	bad := Seal(1, Record{Stream: 2, Seq: 3, Kind: r.Kind, Time: r.Time, Body: r.Body})
-	if err := s.db.Set(RecordKey(2, 3), bad.Value, nil); err != nil {
+	if err := s.db.Set(keyOf(s.db, 2, 3), bad.Value, nil); err != nil {
 		t.Fatal(err)
 	}
 	var d *Damage

@@ -29,7 +29,7 @@ func (s *Store) Verify(fn func(Record) error, passed func(Report)) (Report, erro
 		return Report{}, err
 	}
 	defer s.readers.leave()
-	w, err := newWalk(s.source(), make(map[Stream]tail))
+	w, err := newWalk(s.source(), make(map[Stream]walked))
 	if err != nil {
 		return Report{}, err
 	}
@@ -40,11 +40,12 @@ func (s *Store) Verify(fn func(Record) error, passed func(Report)) (Report, erro
 	if err = errors.Join(err, w.close()); err != nil {
 		return rep, err
 	}
-	return rep, s.findUnnamed(w.tails)
+	return rep, errors.Join(s.findUnnamed(w.tails), s.checkPlaces(w.tails))
 }
 
-// findUnnamed checks that no stream has a record after the last one of it that the batches name.
-func (s *Store) findUnnamed(tails map[Stream]tail) error {
+// findUnnamed checks that no stream has a record in no segment after the last one that the batches
+// name.
+func (s *Store) findUnnamed(tails map[Stream]walked) error {
 	var stream Stream
 	var seq uint64
 	return s.Scan([]byte{recordPrefix}, []byte{recordPrefix + 1}, func(k, _ []byte) (bool, error) {
@@ -114,13 +115,19 @@ func (s *Store) batchHead(position uint64) (Head, error) {
 	return Head{Position: position, Time: row.time, Sum: row.sum}, err
 }
 
+// walked is where a walk is in a stream: its newest record so far, and the place of that.
+type walked struct {
+	tail
+	place place
+}
+
 // walk verifies batches in order, and the records that they name.
 type walk struct {
 	rows    iterator
-	recs    iterator
-	tails   map[Stream]tail // the newest record of each stream in the batches so far
-	ending  context.Context // ends the walk; nil: nothing does
-	partial bool            // the walk begins after the first batch, so tails lacks streams whose records came before
+	recs    *records
+	tails   map[Stream]walked // the newest record of each stream in the batches so far
+	ending  context.Context   // ends the walk; nil: nothing does
+	partial bool              // the walk begins after the first batch, so tails lacks streams whose records came before
 	at      Head
 	records uint64
 	sums    []byte
@@ -133,24 +140,20 @@ func (w *walk) report() Report {
 }
 
 // newWalk makes a walk. tails is nil for a walk that will not begin at the first batch.
-func newWalk(from source, tails map[Stream]tail) (*walk, error) {
-	w := &walk{tails: tails, partial: tails == nil}
+func newWalk(from source, tails map[Stream]walked) (*walk, error) {
+	w := &walk{recs: &records{from: from}, tails: tails, partial: tails == nil}
 	if w.partial {
-		w.tails = make(map[Stream]tail)
+		w.tails = make(map[Stream]walked)
 	}
 	var err error
 	w.rows, err = from.NewIter([]byte{batchPrefix}, []byte{batchPrefix + 1})
 	if err != nil {
 		return nil, fmt.Errorf("wal: batches: %w", plain(err))
 	}
-	w.recs, err = from.NewIter([]byte{recordPrefix}, []byte{recordPrefix + 1})
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("wal: records: %w", plain(err)), w.rows.Close())
-	}
 	return w, nil
 }
 
-func (w *walk) close() error { return errors.Join(w.rows.Close(), w.recs.Close()) }
+func (w *walk) close() error { return errors.Join(w.rows.Close(), w.recs.close()) }
 
 // batches verifies the batches from position to the newest; after is the batch before
 // position.
@@ -212,13 +215,14 @@ func (w *walk) run(r run) error {
 	if at.seq+1 != r.first {
 		return damaged(r.stream, r.first, "is named after %d", at.seq)
 	}
-	w.recs.SeekGE(RecordKey(r.stream, r.first))
-	for ; at.seq+1 < r.first+r.count; w.recs.Next() {
-		rec, err := w.record(r.stream, at)
+	w.recs.stream, w.recs.place = r.stream, at.place
+	ok, err := w.recs.seek(r.stream, r.first)
+	for ; ; ok, err = w.recs.next() {
+		rec, err := w.record(ok, err, at.sum)
 		if err != nil {
 			return err
 		}
-		at = tail{rec.Seq, rec.Sum}
+		at.tail = tail{rec.Seq, rec.Sum}
 		w.sums = binary.BigEndian.AppendUint64(w.sums, rec.Sum)
 		w.records++
 		if w.fn != nil {
@@ -226,45 +230,40 @@ func (w *walk) run(r run) error {
 				return err
 			}
 		}
+		if rec.Seq+1 == r.first+r.count {
+			break
+		}
 	}
+	at.place = w.recs.place
 	w.tails[r.stream] = at
 	return nil
 }
 
 // before returns the sequence and checksum of the stream's newest record before the run.
-func (w *walk) before(r run) (tail, error) {
+func (w *walk) before(r run) (walked, error) {
 	at, met := w.tails[r.stream]
 	if met || !w.partial || r.first == 1 {
 		return at, nil
 	}
-	seq := r.first - 1
-	if !w.recs.SeekGE(RecordKey(r.stream, seq)) || string(w.recs.Key()) != string(RecordKey(r.stream, seq)) {
-		return tail{}, missing(r.stream, seq, w.recs.Error())
+	ok, err := w.recs.seek(r.stream, r.first-1)
+	if err != nil || !ok {
+		return walked{}, missing(r.stream, r.first-1, err)
 	}
-	v, err := w.recs.ValueAndErr()
-	if err != nil {
-		return tail{}, unreadable(r.stream, seq, err)
-	}
-	rec, err := Decode(r.stream, seq, v)
-	return tail{seq, rec.Sum}, err
+	sum, err := w.recs.sum()
+	return walked{tail{r.first - 1, sum}, w.recs.place}, err
 }
 
-// record verifies the record at the iterator's position, which must follow the record at.
-func (w *walk) record(stream Stream, at tail) (Record, error) {
-	seq := at.seq + 1
-	if !w.recs.Valid() || string(w.recs.Key()) != string(RecordKey(stream, seq)) {
-		return Record{}, missing(stream, seq, w.recs.Error())
+// record verifies the record that w.recs went to; ok and err are what that returned.
+func (w *walk) record(ok bool, err error, prev uint64) (Record, error) {
+	if err != nil || !ok {
+		return Record{}, missing(w.recs.stream, w.recs.seq, err)
 	}
-	v, err := w.recs.ValueAndErr()
-	if err != nil {
-		return Record{}, unreadable(stream, seq, err)
-	}
-	return Unseal(at.sum, stream, seq, v)
+	return w.recs.unseal(prev)
 }
 
 func missing(stream Stream, seq uint64, err error) error {
 	if err != nil {
-		return unreadable(stream, seq, err)
+		return err
 	}
 	return damaged(stream, seq, "is missing")
 }

@@ -81,7 +81,7 @@ func TestViewRecords(t *testing.T) {
 		}
 	}
 	bad := Seal(99, Record{Stream: 7, Seq: 4, Kind: 1, Time: 4, Body: []byte{4}}) // it does not continue the chain
-	if err := s.db.Set(RecordKey(7, 4), bad.Value, nil); err != nil {
+	if err := s.db.Set(keyOf(s.db, 7, 4), bad.Value, nil); err != nil {
 		t.Fatal(err)
 	}
 	var damage *Damage

@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"encoding/binary"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -22,14 +23,16 @@ type writer struct {
 	pending []*Entry // entries taken from the queue, in order, that are not in a batch yet; its memory is exchanged with the queue's
 }
 
-func newWriter(s *Store, newest Head) *writer {
-	return &writer{
+func newWriter(s *Store, newest Head, segment uint32) *writer {
+	w := &writer{
 		s: s,
 		m: NewMachine(newest),
 		batch: s.db.NewBatch(
 			pebble.WithInitialSizeBytes(256<<10),
 			pebble.WithMaxRetainedSizeBytes(8<<20)),
 	}
+	w.m.segment, w.m.most = segment, s.opts.segmentRecords
+	return w
 }
 
 // run writes batches until the store closes or has failed.
@@ -139,12 +142,12 @@ func (w *writer) fill() (n int) {
 		}
 		n++
 		if !w.m.Knows(e) {
-			seq, sum, err := w.newest(e.Stream)
+			seq, sum, segment, err := w.newest(e.Stream)
 			if err != nil {
 				w.m.Refuse(e, fmt.Errorf("%w: %w", ErrSequence, err))
 				continue
 			}
-			w.m.Learn(e.Stream, seq, sum)
+			w.m.learn(e.Stream, seq, sum, segment)
 		}
 		w.m.Take(e)
 	}
@@ -156,14 +159,14 @@ func (w *writer) fill() (n int) {
 // stream again, or even begin anew, after a refusal.
 const lastTries = 3
 
-// newest returns the sequence and checksum of a stream's newest record.
-func (w *writer) newest(stream Stream) (seq, sum uint64, err error) {
+// newest returns the sequence, checksum and segment of a stream's newest record.
+func (w *writer) newest(stream Stream) (seq, sum uint64, segment uint32, err error) {
 	for range lastTries {
-		if seq, sum, err = w.s.last(stream); !IsUnread(err) {
+		if seq, sum, segment, err = w.s.last(stream); !IsUnread(err) {
 			break
 		}
 	}
-	return seq, sum, err
+	return seq, sum, segment, err
 }
 
 // write commits and syncs the machine's batch. It may block for ever; see pebbleLog.Fatalf.
@@ -172,9 +175,14 @@ func (w *writer) write() error {
 	b.Reset()
 	for i, e := range w.m.entries {
 		if w.m.refused[i] == nil {
-			if err := w.s.opts.put(b, e); err != nil {
+			if err := w.put(e); err != nil {
 				return err
 			}
+		}
+	}
+	for _, p := range w.m.begun {
+		if err := b.Set(placeKey(p.stream, p.first), binary.BigEndian.AppendUint32(nil, w.m.segment), nil); err != nil {
+			return err
 		}
 	}
 	if row := w.m.Seal(); row != nil {
@@ -194,18 +202,18 @@ func (w *writer) write() error {
 }
 
 // put writes one entry's records and rows into the batch.
-func (o *Options) put(b *pebble.Batch, e *Entry) error {
+func (w *writer) put(e *Entry) error {
 	for i := range e.Records {
 		r := &e.Records[i]
-		op := b.SetDeferred(recordKeyLen, len(r.Value))
-		putRecordKey(op.Key, e.Stream, r.Seq)
+		op := w.batch.SetDeferred(segmentKeyLen, len(r.Value))
+		putSegmentKey(op.Key, w.m.segment, e.Stream, r.Seq)
 		copy(op.Value, r.Value)
 		if err := op.Finish(); err != nil {
 			return err
 		}
 	}
 	for i := range e.Ops {
-		if err := o.putOp(b, &e.Ops[i]); err != nil {
+		if err := w.s.opts.putOp(w.batch, &e.Ops[i]); err != nil {
 			return err
 		}
 	}

@@ -135,12 +135,12 @@ func isBeginning(t *testing.T, fs vfs.FS, restored, whole string, n uint64) {
 		}
 		defer func() { _ = s.Close() }()
 		all := everything(t, s)
-		maps.DeleteFunc(all, func(k, _ string) bool { return k[0] != 'J' && k[0] != 'B' })
+		maps.DeleteFunc(all, func(k, _ string) bool { return k[0] != 'R' && k[0] != 'B' })
 		return all
 	}
 	first, all, records := read(restored), read(whole), uint64(0)
 	for k, v := range first {
-		if k[0] == 'J' {
+		if k[0] == 'R' {
 			records++
 		} else if mark := string(wal.BatchKey(uint64(len(first)) - n)); k == mark {
 			continue // the batch of the restored mark

@@ -32,6 +32,25 @@ func spoiled(t *testing.T, disk *vfs.MemFS, change func(*pebble.DB) error) *vfs.
 	return copied
 }
 
+// keyOf returns the key of the record in a segment that ends as the given one does: with stream and
+// sequence.
+func keyOf(t *testing.T, disk *vfs.MemFS, of []byte) (key []byte) {
+	t.Helper()
+	spoiled(t, disk, func(db *pebble.DB) error {
+		it, err := db.NewIter(&pebble.IterOptions{LowerBound: []byte("R"), UpperBound: []byte("S")})
+		if err != nil {
+			return err
+		}
+		for ok := it.First(); ok; ok = it.Next() {
+			if bytes.HasSuffix(it.Key(), of[1:]) {
+				key = bytes.Clone(it.Key())
+			}
+		}
+		return it.Close()
+	})
+	return key
+}
+
 // quiet is a logger of Pebble that logs nothing.
 type quiet struct{}
 
@@ -67,7 +86,7 @@ func TestDumpDamage(t *testing.T) {
 			t.Fatalf("record %d is number %d, its batch begins at %d", d.Sequence, at, inBatch)
 		}
 		id, _ := pix.ParseAccountID(d.Stream)
-		key, batch, position := wal.RecordKey(wal.Stream(id), d.Sequence), wal.BatchKey(all[at].Position), all[at].Position
+		key, batch, position := keyOf(t, disk, wal.RecordKey(wal.Stream(id), d.Sequence)), wal.BatchKey(all[at].Position), all[at].Position
 		record := fmt.Sprintf("%s: wal: stream %d record %d: ", d.Stream, uint64(id), d.Sequence)
 		for _, c := range []damage{
 			{flipped(key, 12), all[:at], record + "checksum is"},

@@ -1,0 +1,225 @@
+package wal
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
+)
+
+// records reads records, wherever they are. It is at one of them, or at none. It must be closed.
+type records struct {
+	from    source
+	places  iterator
+	segment iterator // over the records in segments
+	early   iterator // over the records of earlier formats
+
+	stream Stream
+	seq    uint64
+	place  place     // of the record, or where it would be
+	it     *iterator // the one that is at the record
+}
+
+// over makes an iterator over the keys with the prefix, if it is not made yet.
+func (r *records) over(it *iterator, prefix byte) (err error) {
+	if it.Iterator == nil {
+		*it, err = r.from.NewIter([]byte{prefix}, []byte{prefix + 1})
+	}
+	return err
+}
+
+func (r *records) close() error {
+	var err error
+	for _, it := range []iterator{r.places, r.segment, r.early} {
+		if it.Iterator != nil {
+			err = errors.Join(err, it.Close())
+		}
+	}
+	return err
+}
+
+// closing closes the iterators and returns err, or why they could not be closed.
+func (r *records) closing(err error) error {
+	if cerr := r.close(); err == nil && cerr != nil {
+		return unreadable(r.stream, r.seq, cerr)
+	}
+	return err
+}
+
+// find finds the place of a record of the stream.
+func (r *records) find(stream Stream, seq uint64) error {
+	err := r.over(&r.places, placePrefix)
+	if err == nil {
+		r.place, err = findPlace(r.places, stream, seq)
+	}
+	r.stream, r.seq = stream, seq
+	return err
+}
+
+// enter makes the iterator over the keys where the place is.
+func (r *records) enter() error {
+	if r.place.segment == 0 {
+		r.it = &r.early
+		return r.over(r.it, recordPrefix)
+	}
+	r.it = &r.segment
+	return r.over(r.it, segmentPrefix)
+}
+
+// seek goes to a record and returns whether it exists. The error is a *Damage.
+func (r *records) seek(stream Stream, seq uint64) (bool, error) {
+	if r.stream != stream || !r.place.has(seq) {
+		if err := r.find(stream, seq); err != nil {
+			r.place = place{}
+			return false, unreadable(stream, seq, err)
+		}
+	}
+	r.seq = seq
+	if err := r.enter(); err != nil {
+		return false, unreadable(stream, seq, err)
+	}
+	key := r.place.key(stream, seq)
+	return r.found(r.it.SeekGE(key), key)
+}
+
+// next goes to the stream's next record and returns whether it exists.
+func (r *records) next() (bool, error) {
+	if !r.place.has(r.seq + 1) {
+		return r.seek(r.stream, r.seq+1)
+	}
+	r.seq++
+	return r.found(r.it.Next(), r.place.key(r.stream, r.seq))
+}
+
+func (r *records) found(valid bool, key []byte) (bool, error) {
+	if !valid {
+		if err := r.it.Error(); err != nil {
+			return false, unreadable(r.stream, r.seq, err)
+		}
+		return false, nil
+	}
+	return bytes.Equal(r.it.Key(), key), nil
+}
+
+// missing is why a record that must exist was not found; nil where the stream has none from it on.
+func (r *records) missing() error {
+	if r.place.end != math.MaxUint64 {
+		return damaged(r.stream, r.seq, "is missing; a later one is in another segment")
+	}
+	key := r.place.key(r.stream, r.seq)
+	if of := len(key) - 8; r.it.Valid() && len(r.it.Key()) == len(key) && bytes.Equal(r.it.Key()[:of], key[:of]) {
+		return damaged(r.stream, r.seq, "is missing; the next key is %x", r.it.Key())
+	}
+	return nil
+}
+
+// value returns the bytes of the record.
+func (r *records) value() ([]byte, error) {
+	v, err := r.it.ValueAndErr()
+	if err != nil {
+		return nil, unreadable(r.stream, r.seq, err)
+	}
+	return v, nil
+}
+
+// sum returns the checksum that is stored in the record.
+func (r *records) sum() (uint64, error) {
+	v, err := r.value()
+	if err != nil {
+		return 0, err
+	}
+	d, err := Decode(r.stream, r.seq, v)
+	return d.Sum, err
+}
+
+// unseal verifies the record with the checksum of the one before it.
+func (r *records) unseal(prev uint64) (Record, error) {
+	v, err := r.value()
+	if err != nil {
+		return Record{}, err
+	}
+	return Unseal(prev, r.stream, r.seq, v)
+}
+
+// read reads one record and verifies it with the checksum of the one before it; false where the
+// record does not exist.
+func (r *records) read(stream Stream, seq uint64) (Record, bool, error) {
+	var prev uint64
+	ok, err := r.seek(stream, max(seq, 2)-1)
+	if err == nil && ok && seq > 1 {
+		if prev, err = r.sum(); err == nil {
+			ok, err = r.next()
+		}
+	} else if err == nil && !ok && seq > 1 {
+		if ok, err = r.seek(stream, seq); ok {
+			err = damaged(stream, seq-1, "is missing")
+		}
+	}
+	if err != nil || !ok || seq == 0 {
+		return Record{}, false, err
+	}
+	of, err := r.unseal(prev)
+	return of, err == nil, err
+}
+
+// must is read of a record that must exist: a *Damage where it does not.
+func (r *records) must(stream Stream, seq uint64) (Record, error) {
+	of, ok, err := r.read(stream, seq)
+	if err == nil && !ok {
+		err = damaged(stream, seq, "is missing")
+	}
+	return of, err
+}
+
+// last goes to the stream's newest record and returns whether it has any.
+func (r *records) last(stream Stream) (bool, error) {
+	err := r.find(stream, math.MaxUint64-1)
+	if err == nil {
+		err = r.enter()
+	}
+	if err != nil {
+		return false, unreadable(stream, 0, err)
+	}
+	at := r.place
+	end := at.key(stream, math.MaxUint64)
+	if !r.it.SeekLT(end) && r.it.Error() != nil {
+		return false, unreadable(stream, 0, r.it.Error())
+	}
+	of := len(end) - 8
+	if !r.it.Valid() || len(r.it.Key()) != len(end) || !bytes.Equal(r.it.Key()[:of], end[:of]) {
+		if at.segment != 0 {
+			return false, damaged(stream, at.first, "is missing")
+		}
+		return false, nil
+	}
+	if r.seq = binary.BigEndian.Uint64(r.it.Key()[of:]); r.seq < at.first {
+		return false, damaged(stream, at.first, "is missing")
+	}
+	return true, nil
+}
+
+// nextStream returns the first stream from the given one on that has records; false: there is none.
+func (r *records) nextStream(from Stream) (first Stream, found bool, err error) {
+	for _, of := range []struct {
+		it     *iterator
+		prefix byte
+	}{{&r.places, placePrefix}, {&r.early, recordPrefix}} {
+		if err := r.over(of.it, of.prefix); err != nil {
+			return 0, false, unreadable(from, 0, err)
+		}
+		if !of.it.SeekGE(binary.BigEndian.AppendUint64([]byte{of.prefix}, uint64(from))) {
+			if err := of.it.Error(); err != nil {
+				return 0, false, unreadable(from, 0, err)
+			}
+			continue
+		}
+		k := of.it.Key()
+		if len(k) != recordKeyLen { // as long as a place row's key
+			return 0, false, damaged(0, 0, "key %x is not a record's", k)
+		}
+		if s := Stream(binary.BigEndian.Uint64(k[1:])); !found || s < first {
+			first, found = s, true
+		}
+	}
+	return first, found, nil
+}
