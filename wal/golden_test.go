@@ -27,6 +27,8 @@ func TestGolden(t *testing.T) {
 	put("record stream=7 seq=1 kind=3 time=1700000000123 body=\"body\"", RecordKey(7, 1), first.Value)
 	put("record stream=7 seq=2 kind=4 time=1700000000124 body=\"\"", RecordKey(7, 2), second.Value)
 	put("record stream=300 seq=1 kind=1 time=1700000000100 body=ff", RecordKey(300, 1), other.Value)
+	put("record stream=7 seq=1 in segment 5", place{segment: 5}.key(7, 1), first.Value)
+	put("records of stream 7 from seq=1 on are in segment 5", placeKey(7, 1), placeValue(5))
 	var b rowBuilder
 	b.reset(Head{})
 	b.add(7, &first)

@@ -22,7 +22,7 @@ func putRecordKey(k []byte, stream Stream, seq uint64) {
 	binary.BigEndian.PutUint64(k[9:], seq)
 }
 
-// RecordKey is a record's key.
+// RecordKey is the key of a record in no segment, as formats before 4 have it.
 func RecordKey(stream Stream, seq uint64) []byte {
 	k := make([]byte, recordKeyLen)
 	putRecordKey(k, stream, seq)
@@ -49,7 +49,7 @@ func BatchKey(position uint64) []byte {
 	return k
 }
 
-// RecordRange is the key range of a stream's records.
+// RecordRange is the key range of a stream's records in no segment.
 func RecordRange(stream Stream) (lo, hi []byte) {
 	lo = RecordKey(stream, 0)
 	return lo, PrefixEnd(lo[:9])

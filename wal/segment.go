@@ -55,6 +55,8 @@ func placeKey(stream Stream, first uint64) []byte {
 	return k
 }
 
+func placeValue(segment uint32) []byte { return binary.BigEndian.AppendUint32(nil, segment) }
+
 // place says where a stream's records with sequences in [first, end) are. The zero place has none.
 type place struct {
 	segment    uint32 // 0: none, they were written in an earlier format

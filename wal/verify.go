@@ -22,7 +22,7 @@ type Report struct {
 // record is named by exactly one batch. fn (may be nil) gets each record once it is
 // verified; Body is valid only during the call. passed (may be nil) is called after each
 // batch with the report so far, in which Streams is not set. Verify stops at the first
-// *Damage and returns the report so far with it. For each stream it needs 16 bytes of
+// *Damage and returns the report so far with it. For each stream it needs 40 bytes of
 // memory and the overhead of a map entry.
 func (s *Store) Verify(fn func(Record) error, passed func(Report)) (Report, error) {
 	if err := s.readers.enter(); err != nil {

@@ -1,7 +1,6 @@
 package wal
 
 import (
-	"encoding/binary"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -181,7 +180,7 @@ func (w *writer) write() error {
 		}
 	}
 	for _, p := range w.m.begun {
-		if err := b.Set(placeKey(p.stream, p.first), binary.BigEndian.AppendUint32(nil, w.m.segment), nil); err != nil {
+		if err := b.Set(placeKey(p.stream, p.first), placeValue(w.m.segment), nil); err != nil {
 			return err
 		}
 	}
