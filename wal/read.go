@@ -1,7 +1,6 @@
 package wal
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
@@ -208,8 +207,7 @@ func (s *Store) Record(stream Stream, seq uint64) (Record, bool, error) {
 	}
 	defer s.readers.leave()
 	r := &records{from: s.source()}
-	got, ok, err := r.read(stream, seq)
-	got.Body = bytes.Clone(got.Body)
+	got, ok, err := r.one(stream, seq)
 	err = r.closing(err)
 	return got, ok && err == nil, err
 }

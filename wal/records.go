@@ -56,27 +56,39 @@ func (r *records) find(stream Stream, seq uint64) error {
 	return err
 }
 
-// enter makes the iterator over the keys where the place is.
-func (r *records) enter() error {
-	if r.place.segment == 0 {
-		r.it = &r.early
-		return r.over(r.it, recordPrefix)
+// at makes r.place the place of the record. The error is a *Damage.
+func (r *records) at(stream Stream, seq uint64) error {
+	if r.stream == stream && r.place.has(seq) {
+		r.seq = seq
+		return nil
 	}
-	r.it = &r.segment
-	return r.over(r.it, segmentPrefix)
+	if err := r.find(stream, seq); err != nil {
+		r.place = place{}
+		return unreadable(stream, seq, err)
+	}
+	return nil
+}
+
+// enter makes the iterator over the keys where the place is. The error is a *Damage.
+func (r *records) enter() (err error) {
+	prefix := byte(segmentPrefix)
+	if r.it = &r.segment; r.place.segment == 0 {
+		r.it, prefix = &r.early, recordPrefix
+	}
+	if err = r.over(r.it, prefix); err != nil {
+		return unreadable(r.stream, r.seq, err)
+	}
+	return nil
 }
 
 // seek goes to a record and returns whether it exists. The error is a *Damage.
 func (r *records) seek(stream Stream, seq uint64) (bool, error) {
-	if r.stream != stream || !r.place.has(seq) {
-		if err := r.find(stream, seq); err != nil {
-			r.place = place{}
-			return false, unreadable(stream, seq, err)
-		}
+	err := r.at(stream, seq)
+	if err == nil {
+		err = r.enter()
 	}
-	r.seq = seq
-	if err := r.enter(); err != nil {
-		return false, unreadable(stream, seq, err)
+	if err != nil {
+		return false, err
 	}
 	key := r.place.key(stream, seq)
 	return r.found(r.it.SeekGE(key), key)
@@ -141,44 +153,81 @@ func (r *records) unseal(prev uint64) (Record, error) {
 	return Unseal(prev, r.stream, r.seq, v)
 }
 
-// read reads one record and verifies it with the checksum of the one before it; false where the
-// record does not exist.
-func (r *records) read(stream Stream, seq uint64) (Record, bool, error) {
+// one reads one record and verifies it with the checksum of the one before it; false where the
+// record does not exist. It reads keys alone, for which Pebble has filters: for one record it is
+// faster than must.
+func (r *records) one(stream Stream, seq uint64) (Record, bool, error) {
+	if seq == 0 {
+		return Record{}, false, nil
+	}
+	v, ok, err := r.get(stream, seq)
+	if err != nil || !ok {
+		return Record{}, false, err
+	}
+	var before Record
+	if seq > 1 {
+		if before, err = r.storedAt(stream, seq-1); err != nil {
+			return Record{}, false, err
+		}
+	}
+	of, err := Unseal(before.Sum, stream, seq, v)
+	return of, err == nil, err
+}
+
+// storedAt decodes a record that must exist, without verifying it.
+func (r *records) storedAt(stream Stream, seq uint64) (Record, error) {
+	v, ok, err := r.get(stream, seq)
+	switch {
+	case err != nil:
+		return Record{}, err
+	case !ok:
+		return Record{}, damaged(stream, seq, "is missing")
+	}
+	return Decode(stream, seq, v)
+}
+
+// get reads the bytes of one record, without an iterator over records.
+func (r *records) get(stream Stream, seq uint64) ([]byte, bool, error) {
+	if err := r.at(stream, seq); err != nil {
+		return nil, false, err
+	}
+	v, ok, err := get(r.from, r.place.key(stream, seq))
+	if err != nil {
+		return nil, false, unreadable(stream, seq, err)
+	}
+	return v, ok, nil
+}
+
+// must reads one record with iterators, for reads of many, and verifies it with the checksum of the
+// one before it. A record that is missing is a *Damage.
+func (r *records) must(stream Stream, seq uint64) (Record, error) {
+	if seq == 0 {
+		return Record{}, damaged(stream, seq, "cannot exist")
+	}
 	var prev uint64
 	ok, err := r.seek(stream, max(seq, 2)-1)
 	if err == nil && ok && seq > 1 {
 		if prev, err = r.sum(); err == nil {
 			ok, err = r.next()
 		}
-	} else if err == nil && !ok && seq > 1 {
-		if ok, err = r.seek(stream, seq); ok {
-			err = damaged(stream, seq-1, "is missing")
-		}
 	}
-	if err != nil || !ok || seq == 0 {
-		return Record{}, false, err
-	}
-	of, err := r.unseal(prev)
-	return of, err == nil, err
-}
-
-// must is read of a record that must exist: a *Damage where it does not.
-func (r *records) must(stream Stream, seq uint64) (Record, error) {
-	of, ok, err := r.read(stream, seq)
 	if err == nil && !ok {
-		err = damaged(stream, seq, "is missing")
+		err = damaged(stream, r.seq, "is missing")
 	}
-	return of, err
+	if err != nil {
+		return Record{}, err
+	}
+	return r.unseal(prev)
 }
 
 // last goes to the stream's newest record and returns whether it has any.
 func (r *records) last(stream Stream) (bool, error) {
 	err := r.find(stream, math.MaxUint64-1)
-	if err == nil {
-		err = r.enter()
-	}
 	if err != nil {
 		return false, unreadable(stream, 0, err)
+	}
+	if err = r.enter(); err != nil {
+		return false, err
 	}
 	at := r.place
 	end := at.key(stream, math.MaxUint64)

@@ -12,8 +12,8 @@ import (
 // segmentRecords records. A place row says in which segment a stream's records are from a sequence
 // on. Records of formats before 4 are in no segment; their keys are those of RecordKey.
 
-// segmentRecords is the number of records after which a segment ends with the batch: some 45 MB.
-const segmentRecords = 1 << 17
+// segmentRecords is the number of records after which a segment ends with the batch: some 350 MB.
+const segmentRecords = 1 << 20
 
 const (
 	segmentPrefix = 'R'

@@ -245,25 +245,17 @@ func (w *walk) before(r run) (walked, error) {
 	if met || !w.partial || r.first == 1 {
 		return at, nil
 	}
-	ok, err := w.recs.seek(r.stream, r.first-1)
-	if err != nil || !ok {
-		return walked{}, missing(r.stream, r.first-1, err)
-	}
-	sum, err := w.recs.sum()
-	return walked{tail{r.first - 1, sum}, w.recs.place}, err
+	before, err := w.recs.storedAt(r.stream, r.first-1)
+	return walked{tail{r.first - 1, before.Sum}, w.recs.place}, err
 }
 
 // record verifies the record that w.recs went to; ok and err are what that returned.
 func (w *walk) record(ok bool, err error, prev uint64) (Record, error) {
-	if err != nil || !ok {
-		return Record{}, missing(w.recs.stream, w.recs.seq, err)
+	if err == nil && !ok {
+		err = damaged(w.recs.stream, w.recs.seq, "is missing")
+	}
+	if err != nil {
+		return Record{}, err
 	}
 	return w.recs.unseal(prev)
-}
-
-func missing(stream Stream, seq uint64, err error) error {
-	if err != nil {
-		return err
-	}
-	return damaged(stream, seq, "is missing")
 }
