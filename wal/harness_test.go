@@ -249,8 +249,7 @@ func mustOpen(t testing.TB, opts Options) *Store {
 // keyOf is the key that a record has in a store.
 func keyOf(db pebble.Reader, stream Stream, seq uint64) []byte {
 	r := &records{from: source{from: db}}
-	err := r.find(stream, seq)
-	if err = errors.Join(err, r.close()); err != nil {
+	if err := r.closing(r.find(stream, seq)); err != nil {
 		panic(err)
 	}
 	return r.place.key(stream, seq)

@@ -40,6 +40,7 @@ func (s *Store) beginOnce() error {
 	}
 	for _, first := range wanted {
 		if bytes.IndexByte(known, first) < 0 {
+			s.opts.Log.Info("wal: rows are written anew, so that they are set once", "dir", s.opts.Dir, "first", string(first))
 			if err := s.rewriteOnce([]byte{first}); err != nil {
 				return err
 			}
@@ -53,6 +54,9 @@ func (s *Store) rewriteOnce(prefix []byte) error {
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	err := scan(s.source(), prefix, PrefixEnd(prefix), false, func(k, v []byte) (bool, error) {
+		if c := s.opts.Starting; c != nil && c.Err() != nil {
+			return false, c.Err()
+		}
 		if b.Count() >= 2*rowsInRewrite {
 			if err := s.db.Apply(b, pebble.NoSync); err != nil {
 				return false, err

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -167,4 +169,78 @@ func (l *lockedBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
+}
+
+// opening rewrites them.
+func TestRewriteCut(t *testing.T) {
+	for fault := 1; ; fault += 400 {
+		fs := vfs.NewMem()
+		s := openOn(t, fs, Options{})
+		changeAll(t, s, OpSet, "first")
+		changeAll(t, s, OpSet, "second")
+		closeStore(t, s)
+		ofFormat(t, fs, "3")
+		var armed atomic.Bool
+		left := fault
+		o := Options{Dir: harnessDir, FS: fs, CacheBytes: 1 << 20, MemTableBytes: 1 << 20, SetOnce: []byte("o")}
+		o.ReadFault = func() error {
+			if !armed.Load() {
+				return nil
+			}
+			if left--; left == 0 {
+				return syscall.EIO
+			}
+			return nil
+		}
+		o.FS = armOn(fs, &armed)
+		s, err := Open(o)
+		if err == nil {
+			closeStore(t, s)
+			if fault < 1000 {
+				t.Errorf("fault %d: opened", fault)
+			}
+			break
+		}
+		spoil(t, fs, func(db *pebble.DB) error {
+			if v, c, err := db.Get(metaKey(onceName)); err == nil {
+				t.Errorf("fault %d: marked %q", fault, v)
+				_ = c.Close()
+			}
+			v, c, err := db.Get(metaKey(hardPrefix + settingFormat))
+			if err == nil {
+				if string(v) != "4" && fault > 10 {
+					t.Errorf("fault %d: format %q", fault, v)
+				}
+				err = c.Close()
+			}
+			return err
+		})
+		s = openOn(t, fs, Options{SetOnce: []byte("o")})
+		if n, values := rowsOf(t, s); n != onceRows || len(values) != 1 || !values["second"] {
+			t.Errorf("fault %d: %d rows with the values %v", fault, n, values)
+		}
+		changeAll(t, s, OpDelete, "")
+		if err := s.db.Compact(t.Context(), []byte("a"), []byte("z"), false); err != nil {
+			t.Fatal(err)
+		}
+		if n, values := rowsOf(t, s); n != 0 {
+			t.Errorf("fault %d: %d deleted rows are back, with the values %v", fault, n, values)
+		}
+		closeStore(t, s)
+	}
+}
+
+// armOn arms once the store is opened for writing: when it makes a log.
+func armOn(fs FS, armed *atomic.Bool) FS { return arming{fs, armed} }
+
+type arming struct {
+	FS
+	armed *atomic.Bool
+}
+
+func (a arming) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if strings.HasSuffix(name, ".log") {
+		a.armed.Store(true)
+	}
+	return a.FS.Create(name, c)
 }

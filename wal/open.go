@@ -115,6 +115,11 @@ func (s *Store) verify(anchor slot) error {
 	if err := s.checkHard(); err != nil {
 		return err
 	}
+	if !s.opts.ReadOnly {
+		if _, err := s.newestSegment(); err != nil {
+			return err
+		}
+	}
 	err := s.verifyBatches(anchor)
 	if s.opts.ReadOnly && s.opts.Doubtful {
 		s.doubt, err = err, nil

@@ -35,7 +35,8 @@ type Options struct {
 	OnFailure func(error)
 	Log       *slog.Logger // nil: messages are discarded
 
-	// Starting ends Open, with its error, while batches are verified. Nil: nothing does.
+	// Starting ends Open, with its error, while batches are verified or rows are written anew.
+	// Nil: nothing does.
 	Starting context.Context
 
 	// AroundSync is called in place of each sync of a log, and must call sync once. It is for

@@ -3,7 +3,6 @@ package wal
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"math"
 )
 
@@ -18,6 +17,7 @@ type records struct {
 	seq    uint64
 	place  place     // of the record, or where it would be
 	it     *iterator // the one that is at the record
+	alone  []byte    // the record's bytes, where the iterator has met damage on its way; else nil
 }
 
 // over makes an iterator over the keys with the prefix, if it is not made yet.
@@ -28,31 +28,29 @@ func (r *records) over(it *iterator, prefix byte) (err error) {
 	return err
 }
 
-func (r *records) close() error {
-	var err error
+// close closes the iterators. What they have met was returned by the reads.
+func (r *records) close() {
 	for _, it := range []iterator{r.places, r.segment, r.early} {
 		if it.Iterator != nil {
-			err = errors.Join(err, it.Close())
+			_ = it.Close()
 		}
 	}
-	return err
 }
 
-// closing closes the iterators and returns err, or why they could not be closed.
+// closing closes the iterators and returns err.
 func (r *records) closing(err error) error {
-	if cerr := r.close(); err == nil && cerr != nil {
-		return unreadable(r.stream, r.seq, cerr)
-	}
+	r.close()
 	return err
 }
 
-// find finds the place of a record of the stream.
+// find finds the place of a record of the stream. The error is a *Damage.
 func (r *records) find(stream Stream, seq uint64) error {
-	err := r.over(&r.places, placePrefix)
-	if err == nil {
-		r.place, err = findPlace(r.places, stream, seq)
+	r.stream, r.seq, r.place = stream, seq, place{}
+	if err := r.over(&r.places, placePrefix); err != nil {
+		return unreadable(stream, seq, err)
 	}
-	r.stream, r.seq = stream, seq
+	at, err := findPlace(r.places, stream, seq)
+	r.place = at
 	return err
 }
 
@@ -62,11 +60,7 @@ func (r *records) at(stream Stream, seq uint64) error {
 		r.seq = seq
 		return nil
 	}
-	if err := r.find(stream, seq); err != nil {
-		r.place = place{}
-		return unreadable(stream, seq, err)
-	}
-	return nil
+	return r.find(stream, seq)
 }
 
 // enter makes the iterator over the keys where the place is. The error is a *Damage.
@@ -96,27 +90,34 @@ func (r *records) seek(stream Stream, seq uint64) (bool, error) {
 
 // next goes to the stream's next record and returns whether it exists.
 func (r *records) next() (bool, error) {
-	if !r.place.has(r.seq + 1) {
+	if r.alone != nil || !r.place.has(r.seq+1) {
 		return r.seek(r.stream, r.seq+1)
 	}
 	r.seq++
 	return r.found(r.it.Next(), r.place.key(r.stream, r.seq))
 }
 
-func (r *records) found(valid bool, key []byte) (bool, error) {
-	if !valid {
-		if err := r.it.Error(); err != nil {
-			return false, unreadable(r.stream, r.seq, err)
-		}
+// found reports whether the iterator has reached the record with the key. On its way an iterator reads
+// a block of each level, with whatever keys follow there. Where such a block is damaged, the record is
+// read alone: else damage would reach accounts whose own records are whole.
+func (r *records) found(valid bool, key []byte) (ok bool, err error) {
+	r.alone = nil
+	if valid {
+		return bytes.Equal(r.it.Key(), key), nil
+	}
+	if r.it.Error() == nil {
 		return false, nil
 	}
-	return bytes.Equal(r.it.Key(), key), nil
+	return r.probe(r.seq)
 }
 
 // missing is why a record that must exist was not found; nil where the stream has none from it on.
 func (r *records) missing() error {
 	if r.place.end != math.MaxUint64 {
 		return damaged(r.stream, r.seq, "is missing; a later one is in another segment")
+	}
+	if r.unfounded() {
+		return damaged(r.stream, r.seq, "is missing; a place row names it")
 	}
 	key := r.place.key(r.stream, r.seq)
 	if of := len(key) - 8; r.it.Valid() && len(r.it.Key()) == len(key) && bytes.Equal(r.it.Key()[:of], key[:of]) {
@@ -125,8 +126,14 @@ func (r *records) missing() error {
 	return nil
 }
 
+// unfounded reports whether the record is the first of a place, so that it must exist.
+func (r *records) unfounded() bool { return r.place.segment != 0 && r.seq == r.place.first }
+
 // value returns the bytes of the record.
 func (r *records) value() ([]byte, error) {
+	if r.alone != nil {
+		return r.alone, nil
+	}
 	v, err := r.it.ValueAndErr()
 	if err != nil {
 		return nil, unreadable(r.stream, r.seq, err)
@@ -161,6 +168,9 @@ func (r *records) one(stream Stream, seq uint64) (Record, bool, error) {
 		return Record{}, false, nil
 	}
 	v, ok, err := r.get(stream, seq)
+	if err == nil && !ok && r.unfounded() {
+		err = damaged(stream, seq, "is missing")
+	}
 	if err != nil || !ok {
 		return Record{}, false, err
 	}
@@ -223,28 +233,66 @@ func (r *records) must(stream Stream, seq uint64) (Record, error) {
 // last goes to the stream's newest record and returns whether it has any.
 func (r *records) last(stream Stream) (bool, error) {
 	err := r.find(stream, math.MaxUint64-1)
-	if err != nil {
-		return false, unreadable(stream, 0, err)
+	if err == nil {
+		err = r.enter()
 	}
-	if err = r.enter(); err != nil {
+	if err != nil {
 		return false, err
 	}
-	at := r.place
-	end := at.key(stream, math.MaxUint64)
+	r.alone = nil
+	end := r.place.key(stream, math.MaxUint64)
 	if !r.it.SeekLT(end) && r.it.Error() != nil {
-		return false, unreadable(stream, 0, r.it.Error())
+		return r.gallop()
 	}
 	of := len(end) - 8
 	if !r.it.Valid() || len(r.it.Key()) != len(end) || !bytes.Equal(r.it.Key()[:of], end[:of]) {
-		if at.segment != 0 {
-			return false, damaged(stream, at.first, "is missing")
+		if r.place.segment == 0 {
+			return false, nil
 		}
-		return false, nil
+		return false, damaged(stream, r.place.first, "is missing")
 	}
-	if r.seq = binary.BigEndian.Uint64(r.it.Key()[of:]); r.seq < at.first {
-		return false, damaged(stream, at.first, "is missing")
+	if r.seq = binary.BigEndian.Uint64(r.it.Key()[of:]); r.seq < r.place.first {
+		return false, damaged(stream, r.place.first, "is missing")
 	}
 	return true, nil
+}
+
+// probe reads a record of the place alone; see found.
+func (r *records) probe(seq uint64) (ok bool, err error) {
+	if r.alone, ok, err = r.from.probe(r.place.key(r.stream, seq)); err != nil {
+		r.alone = nil
+		return false, unreadable(r.stream, seq, err)
+	}
+	return ok, nil
+}
+
+// gallop goes to the newest record of the place without an iterator over records, where that has met
+// damage; see found. It doubles its steps until there is no record, and then halves them.
+func (r *records) gallop() (bool, error) {
+	none := r.place.first - 1 // the newest record that is known to exist
+	newest, step, growing := none, uint64(1), true
+	for step > 0 {
+		ok, err := r.probe(newest + step)
+		if err != nil {
+			return false, err
+		}
+		if ok {
+			newest += step
+		}
+		if growing = growing && ok; growing {
+			step *= 2
+		} else {
+			step /= 2
+		}
+	}
+	if newest == none && r.place.segment != 0 {
+		return false, damaged(r.stream, r.place.first, "is missing")
+	}
+	if newest == none {
+		return false, nil
+	}
+	r.seq = newest
+	return r.probe(newest)
 }
 
 // nextStream returns the first stream from the given one on that has records; false: there is none.

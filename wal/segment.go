@@ -1,8 +1,9 @@
 package wal
 
 import (
+	"bytes"
 	"encoding/binary"
-	"errors"
+	"fmt"
 	"math"
 )
 
@@ -41,7 +42,9 @@ func splitSegmentKey(k []byte) (segment uint32, stream Stream, seq uint64, err e
 // newestSegment returns the number of the newest segment; 0 where there is none.
 func (s *Store) newestSegment() (segment uint32, err error) {
 	err = s.ScanBack([]byte{segmentPrefix}, []byte{segmentPrefix + 1}, func(k, _ []byte) (_ bool, err error) {
-		segment, _, _, err = splitSegmentKey(k)
+		if segment, _, _, err = splitSegmentKey(k); segment == math.MaxUint32 {
+			err = fmt.Errorf("segment %d is the last that there can be", segment)
+		}
 		return false, err
 	})
 	return segment, err
@@ -75,42 +78,43 @@ func (p place) key(stream Stream, seq uint64) []byte {
 	return k
 }
 
-// readPlace decodes the place row at the iterator's position. stream is 0 and first is 0 where it is
-// at none.
-func readPlace(it iterator) (stream Stream, p place, err error) {
+// readPlace decodes the place row at the iterator's position; false where that is at no row of the
+// stream. The error is a *Damage.
+func readPlace(it iterator, stream Stream) (p place, ok bool, err error) {
 	if !it.Valid() {
-		return 0, place{}, it.Error()
+		if err := it.Error(); err != nil {
+			return place{}, false, unreadable(stream, 0, err)
+		}
+		return place{}, false, nil
 	}
 	k := it.Key()
+	if !bytes.HasPrefix(k, placeKey(stream, 0)[:placeKeyLen-8]) {
+		return place{}, false, nil
+	}
 	v, err := it.ValueAndErr()
-	if err != nil {
-		return 0, place{}, err
+	switch {
+	case err != nil:
+		return place{}, false, unreadable(stream, 0, err)
+	case len(k) != placeKeyLen || len(v) != 4 || binary.BigEndian.Uint32(v) == 0:
+		return place{}, false, damaged(stream, 0, "its place row %x cannot be decoded: %x", k, v)
 	}
-	if len(k) != placeKeyLen || len(v) != 4 {
-		return 0, place{}, errors.New("its place cannot be decoded")
-	}
-	return Stream(binary.BigEndian.Uint64(k[1:])), place{binary.BigEndian.Uint32(v), binary.BigEndian.Uint64(k[9:]), math.MaxUint64}, nil
+	return place{binary.BigEndian.Uint32(v), binary.BigEndian.Uint64(k[9:]), math.MaxUint64}, true, nil
 }
 
 // findPlace returns the place of a stream's record; it is an iterator over the place rows. The
-// record need not exist.
+// record need not exist. The error is a *Damage.
 func findPlace(it iterator, stream Stream, seq uint64) (place, error) {
-	p := place{first: 1}
-	if it.SeekLT(placeKey(stream, seq+1)) {
-		of, found, err := readPlace(it)
-		if err != nil {
-			return place{}, err
-		}
-		if of == stream {
-			p = found
-		}
-	} else if it.Error() != nil {
-		return place{}, it.Error()
+	it.SeekLT(placeKey(stream, min(seq, math.MaxUint64-1)+1))
+	p, ok, err := readPlace(it, stream)
+	if err != nil {
+		return place{}, err
 	}
-	p.end = math.MaxUint64
+	if !ok {
+		p = place{first: 1, end: math.MaxUint64}
+	}
 	it.Next()
-	of, after, err := readPlace(it)
-	if err == nil && of == stream && after.first > 0 {
+	after, ok, err := readPlace(it, stream)
+	if ok {
 		p.end = after.first
 	}
 	return p, err
@@ -131,7 +135,7 @@ func (s *Store) checkPlaces(tails map[Stream]walked) error {
 		}
 		if in != segment || of != stream {
 			if err := r.find(of, got); err != nil {
-				return false, unreadable(of, got, err)
+				return false, err
 			}
 			segment, stream, seq = in, of, r.place.first-1
 			groups++

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -225,4 +228,127 @@ func placeOf(t *testing.T, s *Store, stream Stream, seq uint64) place {
 		t.Fatal(err)
 	}
 	return r.place
+}
+
+// that has at least what was durable when they began.
+func TestReadsBesideWriter(t *testing.T) {
+	s := openOn(t, vfs.NewMem(), Options{segmentRecords: 3})
+	defer closeStore(t, s)
+	var durable atomic.Uint64
+	var end atomic.Bool
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			for !end.Load() {
+				least := durable.Load()
+				n := uint64(0)
+				if err := s.Read(1, 1, 0, func(r Record) error { n = r.Seq; return nil }); err != nil || n < least {
+					t.Errorf("read to %d of %d: %v", n, least, err)
+				}
+				if seq, _, err := s.Last(1); err != nil || seq < least {
+					t.Errorf("last %d of %d: %v", seq, least, err)
+				}
+				if least > 0 {
+					if _, ok, err := s.Record(1, least); err != nil || !ok {
+						t.Errorf("record %d: %v %v", least, ok, err)
+					}
+				}
+				if _, _, err := s.Record(1, least+1); err != nil {
+					t.Errorf("record %d: %v", least+1, err)
+				}
+			}
+		}()
+	}
+	var at tail
+	for i := range 3000 {
+		done := make(resultOut, 1)
+		e := &Entry{Stream: 1, Expect: at.seq, Forget: i%5 == 0, Out: []Out{done}}
+		e.Records = sealedRun(1, &at, 1+i%3, 10)
+		s.Append(e)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		durable.Store(at.seq)
+	}
+	end.Store(true)
+	wait.Wait()
+}
+
+// TestEdges checks reads of the first and last sequences and streams that there can be.
+func TestEdges(t *testing.T) {
+	for _, before := range []int{0, 7} {
+		fs, k := vfs.NewMem(), kept{}
+		s := openOn(t, fs, Options{segmentRecords: 9})
+		if before > 0 {
+			k.appendSome(t, s, before, 0)
+			closeStore(t, s)
+			early(t, fs)
+			s = openOn(t, fs, Options{segmentRecords: 9})
+		}
+		k.appendSome(t, s, 60, 0)
+		k.check(t, s)
+		for _, stream := range []Stream{0, 3, ^Stream(0), ^Stream(0) - 1} {
+			newest := uint64(len(k[stream]))
+			for _, seq := range []uint64{0, newest + 1, newest + 2, 1<<63 - 1, 1<<64 - 2, 1<<64 - 1} {
+				if _, ok, err := s.Record(stream, seq); ok || err != nil {
+					t.Errorf("record %d of %d: %v %v", seq, stream, ok, err)
+				}
+				n := 0
+				err := s.Read(stream, seq, 0, func(Record) error { n++; return nil })
+				if (seq == 0 && newest > 0) != (err != nil) || n > 0 {
+					t.Errorf("read %d of %d: %d %v", seq, stream, n, err)
+				}
+			}
+		}
+		closeStore(t, s)
+		s = openOn(t, fs, Options{segmentRecords: 9, SetOnce: []byte("o")})
+		k.check(t, s)
+		k.appendSome(t, s, 60, 0)
+		k.check(t, s)
+		closeStore(t, s)
+	}
+}
+
+// TestSegmentBounds checks that a segment ends with its last record, and that an opening begins one.
+func TestSegmentBounds(t *testing.T) {
+	if segmentRecords != 1_048_576 {
+		t.Errorf("%d records in a segment; docs/formats-wal.md says another number", segmentRecords)
+	}
+	fs, at := vfs.NewMem(), tail{}
+	for _, wants := range [][]uint32{{1, 1, 1, 2, 2}, {3, 3, 3, 4}} {
+		s := openOn(t, fs, Options{segmentRecords: 3})
+		for _, want := range wants {
+			e := &Entry{Stream: 1, Expect: at.seq}
+			e.Records = sealedRun(1, &at, 1, 1)
+			s.Append(e)
+			flushed(t, s)
+			if got := placeOf(t, s, 1, at.seq).segment; got != want {
+				t.Errorf("record %d is in segment %d, want %d", at.seq, got, want)
+			}
+		}
+		closeStore(t, s)
+	}
+}
+
+// TestLastSegment checks that a store with the last segment that there can be is not written.
+func TestLastSegment(t *testing.T) {
+	fs, _ := closedStore(t, Options{})
+	spoil(t, fs, func(db *pebble.DB) error {
+		return db.Set(place{segment: math.MaxUint32}.key(1, 1), nil, pebble.Sync)
+	})
+	refuses(t, fs, Options{}, "segment 4294967295")
+}
+
+// TestStreamZeroAlone checks that a store with no other stream than 0 is read.
+func TestStreamZeroAlone(t *testing.T) {
+	s := openOn(t, vfs.NewMem(), Options{})
+	defer closeStore(t, s)
+	s.Append(&Entry{Records: sealedRun(0, &tail{}, 3, 1)})
+	flushed(t, s)
+	n := 0
+	if err := s.Read(0, 1, 0, func(Record) error { n++; return nil }); err != nil || n != 3 {
+		t.Errorf("%d records: %v", n, err)
+	}
 }

@@ -1,6 +1,8 @@
 package wal
 
 import (
+	"bytes"
+	"errors"
 	"io"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -25,6 +27,26 @@ func (s source) Get(key []byte) ([]byte, io.Closer, error) {
 		}
 	}
 	return s.from.Get(key)
+}
+
+// probe reads one key, and asks the filters of all levels before it reads a block. Get does not ask
+// those of the lowest level, and so meets damage there that is not the key's.
+func (s source) probe(key []byte) (value []byte, ok bool, err error) {
+	if s.fault != nil {
+		if err := s.fault(); err != nil {
+			return nil, false, err
+		}
+	}
+	it, err := s.from.NewIter(&pebble.IterOptions{UseL6Filters: true})
+	if err != nil {
+		return nil, false, err
+	}
+	if ok = it.SeekPrefixGE(key); ok {
+		if value, err = it.ValueAndErr(); err == nil {
+			value = bytes.Clone(value)
+		}
+	}
+	return value, ok, errors.Join(err, it.Close())
 }
 
 // NewIter makes an iterator over the keys in [lo, hi).

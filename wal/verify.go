@@ -43,25 +43,27 @@ func (s *Store) Verify(fn func(Record) error, passed func(Report)) (Report, erro
 	return rep, errors.Join(s.findUnnamed(w.tails), s.checkPlaces(w.tails))
 }
 
-// findUnnamed checks that no stream has a record in no segment after the last one that the batches
-// name.
+// findUnnamed checks that no stream has a record in no segment that is in a segment too, or is after
+// the last one that the batches name.
 func (s *Store) findUnnamed(tails map[Stream]walked) error {
+	r := &records{from: s.source()}
 	var stream Stream
 	var seq uint64
-	return s.Scan([]byte{recordPrefix}, []byte{recordPrefix + 1}, func(k, _ []byte) (bool, error) {
+	first := true
+	return r.closing(s.Scan([]byte{recordPrefix}, []byte{recordPrefix + 1}, func(k, _ []byte) (bool, error) {
 		at, got, err := splitRecordKey(k)
+		if err == nil && (first || at != stream) {
+			stream, seq, first = at, 0, false
+			err = r.find(at, 1)
+		}
 		if err != nil {
 			return false, err
 		}
-		if at != stream {
-			stream, seq = at, 0
-		}
-		seq++
-		if got != seq || got > tails[stream].seq {
+		if seq++; got != seq || got > tails[stream].seq || r.place.segment != 0 || got >= r.place.end {
 			return false, damaged(stream, got, "no batch names it")
 		}
 		return true, nil
-	})
+	}))
 }
 
 // verifyTail verifies the batches after the verified mark, up to position newest, and the
@@ -153,7 +155,10 @@ func newWalk(from source, tails map[Stream]walked) (*walk, error) {
 	return w, nil
 }
 
-func (w *walk) close() error { return errors.Join(w.rows.Close(), w.recs.close()) }
+func (w *walk) close() error {
+	w.recs.close()
+	return w.rows.Close()
+}
 
 // batches verifies the batches from position to the newest; after is the batch before
 // position.

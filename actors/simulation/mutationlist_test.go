@@ -704,7 +704,7 @@ var mutations = []mutation{
 	{
 		"snapshot-at-another-position", "a snapshot names the position of the original's newest batch, which the copy lacks",
 		"wal/waltest/memorycopy.go",
-		"newest: p.newest}",
+		"newest: p.newest, setOnce: p.setOnce}",
 		"newest: p.m.Newest()}",
 	},
 	{

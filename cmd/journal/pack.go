@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"pixd/actors/layout"
 	"pixd/actors/restored"
 	"pixd/snapshot"
 	"pixd/wal"
@@ -45,7 +46,7 @@ func Pack(fsys snapshot.FS, j PackJob, tell func(Packing) error) (string, error)
 		return "", err
 	}
 	store, err := wal.Open(wal.Options{
-		Dir: filepath.Join(j.Folder, Folder), FS: wal.Unsynced(fsys), Hard: HardSettings(j.ISPB), Log: slog.New(slog.DiscardHandler),
+		Dir: filepath.Join(j.Folder, Folder), FS: wal.Unsynced(fsys), Hard: HardSettings(j.ISPB), SetOnce: layout.SetOnce, Log: slog.New(slog.DiscardHandler),
 		Verified: j.Verified, NoCompactions: true, CacheBytes: copyCache, MemTableBytes: copyMemTable,
 	})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // Checkpoint returns a copy of what is durable; see wal.Store.Checkpoint. A journal that goes on
 // from the copy continues after the newest durable batch.
 func (p *InMemory) Checkpoint() *InMemory {
-	c := &InMemory{m: wal.NewMachine(p.newest), rows: maps.Clone(p.rows), keys: slices.Clone(p.keys), newest: p.newest}
+	c := &InMemory{m: wal.NewMachine(p.newest), rows: maps.Clone(p.rows), keys: slices.Clone(p.keys), newest: p.newest, setOnce: p.setOnce}
 	for i := len(p.undo) - 1; i >= 0; i-- {
 		c.restore(p.undo[i])
 	}
