@@ -40,7 +40,6 @@ func (s *Store) beginOnce() error {
 	}
 	for _, first := range wanted {
 		if bytes.IndexByte(known, first) < 0 {
-			s.opts.Log.Info("wal: rows are written anew, so that they are set once", "dir", s.opts.Dir, "first", string(first))
 			if err := s.rewriteOnce([]byte{first}); err != nil {
 				return err
 			}
@@ -51,7 +50,7 @@ func (s *Store) beginOnce() error {
 
 // rewriteOnce deletes each row with the prefix, with all its older values, and sets it again.
 func (s *Store) rewriteOnce(prefix []byte) error {
-	b := s.db.NewBatch()
+	b, rows := s.db.NewBatch(), 0
 	defer func() { _ = b.Close() }()
 	err := scan(s.source(), prefix, PrefixEnd(prefix), false, func(k, v []byte) (bool, error) {
 		if c := s.opts.Starting; c != nil && c.Err() != nil {
@@ -62,6 +61,9 @@ func (s *Store) rewriteOnce(prefix []byte) error {
 				return false, err
 			}
 			b.Reset()
+		}
+		if rows++; rows == 1 {
+			s.opts.Log.Info("wal: rows of an earlier version are written anew, so that they are set once", "dir", s.opts.Dir, "first", string(prefix))
 		}
 		return true, errors.Join(b.Delete(k, nil), b.Set(k, v, nil))
 	})
