@@ -47,7 +47,7 @@ func BenchmarkBig(b *testing.B) {
 	}
 	for b.Loop() {
 		keys := fillBig(b, dir, n)
-		store := &bigStore{name: "big", server: startTimed(b, dir, "clean stop"), keys: keys, made: n + int(time.Now().Unix()%1_000_000)*1000, pages: max(1, n/bigAccounts/pageRows)}
+		store := &bigStore{name: "big", server: startTimed(b, dir, "clean stop"), keys: keys, made: n + unused(), pages: max(1, n/bigAccounts/pageRows)}
 		var big, empty bigFigures
 		for range bigRounds {
 			store.measure(b, &big)
@@ -99,6 +99,9 @@ func fillBig(b *testing.B, dir string, n int) (keys []Credentials) {
 	return keys
 }
 
+// unused returns a number after which no earlier run on a store that was left has numbered payouts.
+func unused() int { return int(time.Now().Unix()) * 1000 }
+
 // storeBytes says how many bytes a store's files have, and how many were written to its log and,
 // by flushes and compactions, to tables.
 type storeBytes struct{ Disk, Log, Tables uint64 }
@@ -134,7 +137,7 @@ type bigStore struct {
 	*server
 	name  string
 	keys  []Credentials
-	made  int // payouts so far: another would be equal to one that was made before
+	made  int // number of the next payout
 	pages int // of each account's statement
 }
 

@@ -249,7 +249,8 @@ func mustOpen(t testing.TB, opts Options) *Store {
 // keyOf is the key that a record has in a store.
 func keyOf(db pebble.Reader, stream Stream, seq uint64) []byte {
 	r := &records{from: source{from: db}}
-	if err := r.closing(r.find(stream, seq)); err != nil {
+	defer r.close()
+	if err := r.find(stream, seq); err != nil {
 		panic(err)
 	}
 	return r.place.key(stream, seq)

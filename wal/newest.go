@@ -11,7 +11,8 @@ func (v *View) Newest(fn func(Record) error) error {
 		return ErrClosed
 	}
 	r := &records{from: v.source()}
-	return r.closing(r.newest(fn))
+	defer r.close()
+	return r.newest(fn)
 }
 
 func (r *records) newest(fn func(Record) error) error {

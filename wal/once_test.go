@@ -60,6 +60,23 @@ func rowsOf(t *testing.T, s *Store) (n int, values map[string]bool) {
 	return n, values
 }
 
+// leavesNone checks that all rows have the value, and that none is back once they were deleted. It
+// closes the store.
+func leavesNone(t *testing.T, what string, s *Store, value string) {
+	t.Helper()
+	if n, values := rowsOf(t, s); n != onceRows || len(values) != 1 || !values[value] {
+		t.Errorf("%s: %d rows with the values %v", what, n, values)
+	}
+	changeAll(t, s, OpDelete, "")
+	if err := s.db.Compact(t.Context(), []byte("a"), []byte("z"), false); err != nil {
+		t.Fatal(err)
+	}
+	if n, values := rowsOf(t, s); n != 0 {
+		t.Errorf("%s: %d deleted rows are back, with the values %v", what, n, values)
+	}
+	closeStore(t, s)
+}
+
 // TestSetOnceLater checks that rows which were set more than once, before Options.SetOnce named them,
 // stay as they are, and that no value comes back once they are deleted.
 func TestSetOnceLater(t *testing.T) {
@@ -81,17 +98,7 @@ func TestSetOnceLater(t *testing.T) {
 			closeStore(t, s)
 		}
 		s := openOn(t, fs, Options{SetOnce: []byte("ao")})
-		if n, values := rowsOf(t, s); n != onceRows || len(values) != 1 || !values[fmt.Sprint("second", len(openings)-1)] {
-			t.Errorf("%s: %d rows with the values %v", name, n, values)
-		}
-		changeAll(t, s, OpDelete, "")
-		if err := s.db.Compact(t.Context(), []byte("a"), []byte("z"), false); err != nil {
-			t.Fatal(err)
-		}
-		if n, values := rowsOf(t, s); n != 0 {
-			t.Errorf("%s: %d deleted rows are back, with the values %v", name, n, values)
-		}
-		closeStore(t, s)
+		leavesNone(t, name, s, fmt.Sprint("second", len(openings)-1))
 	}
 }
 
@@ -171,6 +178,8 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
+// TestRewriteCut checks that an opening which ends within the rewriting of rows that are to be set once
+// leaves a store that says nothing of them and that an earlier version refuses, and that the next
 // opening rewrites them.
 func TestRewriteCut(t *testing.T) {
 	for fault := 1; ; fault += 400 {
@@ -216,17 +225,7 @@ func TestRewriteCut(t *testing.T) {
 			return err
 		})
 		s = openOn(t, fs, Options{SetOnce: []byte("o")})
-		if n, values := rowsOf(t, s); n != onceRows || len(values) != 1 || !values["second"] {
-			t.Errorf("fault %d: %d rows with the values %v", fault, n, values)
-		}
-		changeAll(t, s, OpDelete, "")
-		if err := s.db.Compact(t.Context(), []byte("a"), []byte("z"), false); err != nil {
-			t.Fatal(err)
-		}
-		if n, values := rowsOf(t, s); n != 0 {
-			t.Errorf("fault %d: %d deleted rows are back, with the values %v", fault, n, values)
-		}
-		closeStore(t, s)
+		leavesNone(t, fmt.Sprint("fault ", fault), s, "second")
 	}
 }
 

@@ -115,12 +115,13 @@ func (s *Store) verify(anchor slot) error {
 	if err := s.checkHard(); err != nil {
 		return err
 	}
+	var err error
 	if !s.opts.ReadOnly {
-		if _, err := s.newestSegment(); err != nil {
+		if s.segment, err = s.newestSegment(); err != nil {
 			return err
 		}
 	}
-	err := s.verifyBatches(anchor)
+	err = s.verifyBatches(anchor)
 	if s.opts.ReadOnly && s.opts.Doubtful {
 		s.doubt, err = err, nil
 	}
@@ -176,10 +177,6 @@ func (s *Store) begin(anchor slot, verified Head) error {
 			return err
 		}
 	}
-	segment, err := s.newestSegment()
-	if err != nil {
-		return err
-	}
 	s.anchor, err = openAnchor(s.opts.FS, s.opts.Dir, anchor)
 	if err != nil {
 		return err
@@ -199,7 +196,7 @@ func (s *Store) begin(anchor slot, verified Head) error {
 	s.stopped = make(chan struct{})
 	s.stopAnchor = make(chan struct{})
 	s.anchorDone = make(chan struct{})
-	go newWriter(s, verified, segment+1).run()
+	go newWriter(s, verified).run()
 	go s.followJournal()
 	return nil
 }

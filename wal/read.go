@@ -176,7 +176,8 @@ func (v *View) Read(stream Stream, from, prev uint64, fn func(Record) error) err
 
 func readStream(from source, stream Stream, seq, prev uint64, fn func(Record) error) error {
 	r := &records{from: from}
-	return r.closing(r.run(stream, seq, prev, fn))
+	defer r.close()
+	return r.run(stream, seq, prev, fn)
 }
 
 // run calls fn for the stream's records from seq on. prev is the checksum of the record before it.
@@ -207,9 +208,8 @@ func (s *Store) Record(stream Stream, seq uint64) (Record, bool, error) {
 	}
 	defer s.readers.leave()
 	r := &records{from: s.source()}
-	got, ok, err := r.one(stream, seq)
-	err = r.closing(err)
-	return got, ok && err == nil, err
+	defer r.close()
+	return r.one(stream, seq)
 }
 
 // Records calls fn for the stream's records with the given sequences, which must be in
@@ -222,16 +222,17 @@ func (v *View) Records(stream Stream, seqs []uint64, fn func(Record) error) erro
 		return ErrClosed
 	}
 	r := &records{from: v.source()}
+	defer r.close()
 	for _, seq := range seqs {
 		record, err := r.must(stream, seq)
 		if err == nil {
 			err = fn(record)
 		}
 		if err != nil {
-			return r.closing(err)
+			return err
 		}
 	}
-	return r.closing(nil)
+	return nil
 }
 
 // Last returns the sequence and checksum of the stream's newest record; 0 and 0 if the
@@ -249,12 +250,13 @@ func (s *Store) Last(stream Stream) (seq, sum uint64, err error) {
 // because the writer ends before the store is closed.
 func (s *Store) last(stream Stream) (seq, sum uint64, segment uint32, err error) {
 	r := &records{from: s.source()}
+	defer r.close()
 	ok, err := r.last(stream)
 	if err == nil && ok {
 		seq = r.seq
 		sum, err = r.sum()
 	}
-	return seq, sum, r.place.segment, r.closing(err)
+	return seq, sum, r.place.segment, err
 }
 
 // Last is Store.Last at the view's moment, without the checksum.
@@ -263,10 +265,11 @@ func (v *View) Last(stream Stream) (seq uint64, err error) {
 		return 0, ErrClosed
 	}
 	r := &records{from: v.source()}
+	defer r.close()
 	if ok, err := r.last(stream); err != nil || !ok {
-		return 0, r.closing(err)
+		return 0, err
 	}
-	return r.seq, r.closing(nil)
+	return r.seq, nil
 }
 
 // Meta reads a named value; see MetaKey.

@@ -37,12 +37,6 @@ func (r *records) close() {
 	}
 }
 
-// closing closes the iterators and returns err.
-func (r *records) closing(err error) error {
-	r.close()
-	return err
-}
-
 // find finds the place of a record of the stream. The error is a *Damage.
 func (r *records) find(stream Stream, seq uint64) error {
 	r.stream, r.seq, r.place = stream, seq, place{}
@@ -246,15 +240,20 @@ func (r *records) last(stream Stream) (bool, error) {
 	}
 	of := len(end) - 8
 	if !r.it.Valid() || len(r.it.Key()) != len(end) || !bytes.Equal(r.it.Key()[:of], end[:of]) {
-		if r.place.segment == 0 {
-			return false, nil
-		}
-		return false, damaged(stream, r.place.first, "is missing")
+		return false, r.none()
 	}
 	if r.seq = binary.BigEndian.Uint64(r.it.Key()[of:]); r.seq < r.place.first {
 		return false, damaged(stream, r.place.first, "is missing")
 	}
 	return true, nil
+}
+
+// none is why a place has no record; nil where it is no segment's.
+func (r *records) none() error {
+	if r.place.segment == 0 {
+		return nil
+	}
+	return damaged(r.stream, r.place.first, "is missing")
 }
 
 // probe reads a record of the place alone; see found.
@@ -285,11 +284,8 @@ func (r *records) gallop() (bool, error) {
 			step /= 2
 		}
 	}
-	if newest == none && r.place.segment != 0 {
-		return false, damaged(r.stream, r.place.first, "is missing")
-	}
 	if newest == none {
-		return false, nil
+		return false, r.none()
 	}
 	r.seq = newest
 	return r.probe(newest)

@@ -124,6 +124,7 @@ func findPlace(it iterator, stream Stream, seq uint64) (place, error) {
 // no segment has a record that no place row or, at the end of a stream, no batch names.
 func (s *Store) checkPlaces(tails map[Stream]walked) error {
 	r := &records{from: s.source()}
+	defer r.close()
 	var segment uint32
 	var stream Stream
 	var seq uint64
@@ -152,5 +153,5 @@ func (s *Store) checkPlaces(tails map[Stream]walked) error {
 	if err == nil && rows != groups {
 		err = damaged(0, 0, "%d place rows name records in %d places", rows, groups)
 	}
-	return r.closing(err)
+	return err
 }

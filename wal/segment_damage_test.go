@@ -13,16 +13,22 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestDamagedRow checks that a damaged block of rows leaves every record readable.
-func TestDamagedRow(t *testing.T) {
+// incompressible returns a function that makes values which are larger than a block and cannot be
+// compressed.
+func incompressible() func() []byte {
 	rng := rand.New(rand.NewPCG(1, 1))
-	body := func() []byte { // larger than a block
+	return func() []byte {
 		b := make([]byte, 20<<10)
 		for i := range b {
 			b[i] = byte(rng.Uint32())
 		}
 		return b
 	}
+}
+
+// TestDamagedRow checks that a damaged block of rows leaves every record readable.
+func TestDamagedRow(t *testing.T) {
+	body := incompressible()
 	fs := vfs.NewMem()
 	open := func(ro bool) *Store {
 		s, err := Open(Options{Dir: harnessDir, FS: fs, ReadOnly: ro, CacheBytes: 1 << 20, MemTableBytes: 4 << 20})
@@ -103,16 +109,10 @@ func TestDamagedRow(t *testing.T) {
 	closeStore(t, s)
 }
 
+// TestNeighboursDamage checks that a damaged block makes only those streams unreadable whose records
 // are in it.
 func TestNeighboursDamage(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	body := func() []byte { // larger than a block
-		b := make([]byte, 20<<10)
-		for i := range b {
-			b[i] = byte(rng.Uint32())
-		}
-		return b
-	}
+	body := incompressible()
 	fs := vfs.NewMem()
 	s := openOn(t, fs, Options{})
 	bodies := map[Stream][]byte{}

@@ -193,8 +193,8 @@ func TestSegmentOfManyStreams(t *testing.T) {
 	}
 }
 
-// TestSegmentHole checks that a missing record is found where it is the last of its segment, and where
-// a place row leads to nothing.
+// TestSegmentHole checks that a missing record is found where it is the last or the first of its segment,
+// or between others.
 func TestSegmentHole(t *testing.T) {
 	for name, c := range map[string]struct {
 		gone func(k kept, s *Store) []byte
@@ -224,12 +224,14 @@ func TestSegmentHole(t *testing.T) {
 func placeOf(t *testing.T, s *Store, stream Stream, seq uint64) place {
 	t.Helper()
 	r := &records{from: s.source()}
-	if err := r.closing(r.find(stream, seq)); err != nil {
+	defer r.close()
+	if err := r.find(stream, seq); err != nil {
 		t.Fatal(err)
 	}
 	return r.place
 }
 
+// TestReadsBesideWriter checks that reads of a store that is written see a beginning of each stream
 // that has at least what was durable when they began.
 func TestReadsBesideWriter(t *testing.T) {
 	s := openOn(t, vfs.NewMem(), Options{segmentRecords: 3})

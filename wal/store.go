@@ -18,6 +18,8 @@ type Store struct {
 	fail   *failure
 	notes  *flushNotes
 
+	segment uint32 // the newest when the store was opened for writing; 0: there was none
+
 	readers readers
 
 	submitted atomic.Uint64

@@ -47,10 +47,11 @@ func (s *Store) Verify(fn func(Record) error, passed func(Report)) (Report, erro
 // the last one that the batches name.
 func (s *Store) findUnnamed(tails map[Stream]walked) error {
 	r := &records{from: s.source()}
+	defer r.close()
 	var stream Stream
 	var seq uint64
 	first := true
-	return r.closing(s.Scan([]byte{recordPrefix}, []byte{recordPrefix + 1}, func(k, _ []byte) (bool, error) {
+	return s.Scan([]byte{recordPrefix}, []byte{recordPrefix + 1}, func(k, _ []byte) (bool, error) {
 		at, got, err := splitRecordKey(k)
 		if err == nil && (first || at != stream) {
 			stream, seq, first = at, 0, false
@@ -63,7 +64,7 @@ func (s *Store) findUnnamed(tails map[Stream]walked) error {
 			return false, damaged(stream, got, "no batch names it")
 		}
 		return true, nil
-	}))
+	})
 }
 
 // verifyTail verifies the batches after the verified mark, up to position newest, and the

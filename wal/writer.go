@@ -22,7 +22,7 @@ type writer struct {
 	pending []*Entry // entries taken from the queue, in order, that are not in a batch yet; its memory is exchanged with the queue's
 }
 
-func newWriter(s *Store, newest Head, segment uint32) *writer {
+func newWriter(s *Store, newest Head) *writer {
 	w := &writer{
 		s: s,
 		m: NewMachine(newest),
@@ -30,7 +30,7 @@ func newWriter(s *Store, newest Head, segment uint32) *writer {
 			pebble.WithInitialSizeBytes(256<<10),
 			pebble.WithMaxRetainedSizeBytes(8<<20)),
 	}
-	w.m.segment, w.m.most = segment, s.opts.segmentRecords
+	w.m.segment, w.m.most = s.segment+1, s.opts.segmentRecords
 	return w
 }
 
