@@ -35,6 +35,15 @@ func NewTarget(fsys FS, dir string) (*Target, error) {
 	return t, nil
 }
 
+// Fits reports, with an error, whether NewTarget would refuse a folder for what is in it. It makes
+// nothing.
+func Fits(fsys FS, dir string) error {
+	if _, err := (&Target{fs: fsys, dir: dir}).isEmpty(); err != nil {
+		return fmt.Errorf("snapshot: restore to %s: %w", dir, err)
+	}
+	return nil
+}
+
 func (t *Target) begin() (err error) {
 	t.existed, err = t.isEmpty()
 	if err != nil {

@@ -170,7 +170,7 @@ type Alert struct {
 // unless empty, is the next that an earlier call returned: the list goes on behind it. The
 // returned next is empty if there are no more alerts.
 func (a *Alerts) Read(since pix.Millis, after string, limit int) (all []Alert, next string, err error) {
-	lo, hi := alertRange(since)
+	lo, hi := Range(since)
 	if after != "" {
 		lo = append(wal.MetaKey(metaAlert+after), 0)
 	}
@@ -191,7 +191,8 @@ func (a *Alerts) Read(since pix.Millis, after string, limit int) (all []Alert, n
 // latest is the last time that 13 digits of milliseconds can express, in the year 2286.
 const latest = pix.Millis(9_999_999_999_999)
 
-func alertRange(from pix.Millis) (lo, hi []byte) {
+// Range is the range of the keys of alerts that were raised at or after a time.
+func Range(from pix.Millis) (lo, hi []byte) {
 	from = min(max(from, 0), latest)
 	return wal.MetaKey(metaAlert + fmt.Sprintf("%013d", from)), wal.PrefixEnd(wal.MetaKey(metaAlert))
 }
@@ -223,8 +224,8 @@ func (a *Alerts) DropOld() error {
 
 // Drop deletes the alerts that were raised earlier than the time before.
 func (a *Alerts) Drop(before pix.Millis) error {
-	lo, _ := alertRange(0)
-	hi, _ := alertRange(before)
+	lo, _ := Range(0)
+	hi, _ := Range(before)
 	for {
 		var ops []wal.Op
 		err := a.store.Scan(lo, hi, func(k, _ []byte) (bool, error) {

@@ -23,13 +23,33 @@ const (
 	MetaGap   = "gap"      // u64: epoch and u64: engine time, in ms, of the newest acceptance of a gap; none: there was none
 )
 
-// Mark says that a journal was restored from a snapshot: what happened after the snapshot is
-// missing in it.
+// Mark says that a journal was restored from a snapshot, or was cut at an instant: what happened after
+// that is missing in it.
 type Mark struct {
-	Position uint64     `cbor:"1,keyasint"` // of the snapshot's newest batch
-	Newest   pix.Millis `cbor:"2,keyasint"` // time of that batch
-	Taken    pix.Millis `cbor:"3,keyasint"` // when the snapshot was made
-	Restored pix.Millis `cbor:"4,keyasint"` // when it was restored, by the clock of that machine
+	Position uint64     `cbor:"1,keyasint"`           // of the newest batch
+	Newest   pix.Millis `cbor:"2,keyasint"`           // time of that batch
+	Taken    pix.Millis `cbor:"3,keyasint"`           // when the snapshot was made; 0: it is a copy of a journal, which was cut
+	Restored pix.Millis `cbor:"4,keyasint"`           // when it was restored or cut, by the clock of that machine
+	Until    pix.Millis `cbor:"5,keyasint,omitempty"` // the instant at which it was cut; 0: nothing was cut off
+}
+
+// String says where the journal comes from.
+func (m *Mark) String() string {
+	switch {
+	case m.Until == 0:
+		return fmt.Sprintf("restored from a snapshot of %v", m.Taken)
+	case m.Taken == 0:
+		return fmt.Sprintf("cut at %v", m.Until)
+	}
+	return fmt.Sprintf("restored from a snapshot of %v and cut at %v", m.Taken, m.Until)
+}
+
+// Since is the instant from which on everything is missing.
+func (m *Mark) Since() pix.Millis {
+	if m.Until != 0 {
+		return m.Until
+	}
+	return m.Taken
 }
 
 // Op writes the mark.
@@ -92,8 +112,8 @@ func ReadTerms(rows layout.Rows, t *ledger.Terms) (err error) {
 type Unaccepted struct{ Mark }
 
 func (u *Unaccepted) Error() string {
-	return fmt.Sprintf("it was restored from a snapshot of %v: payments and refunds since then are missing in it, and a merchant who repeats one pays or refunds it twice. "+
-		"--accept-restored-gap serves it all the same; special-return cases then wait for pixd med resume", u.Taken)
+	return fmt.Sprintf("it was %v: payments and refunds since then are missing in it, and a merchant who repeats one pays or refunds it twice. "+
+		"--accept-restored-gap serves it all the same; special-return cases then wait for pixd med resume", &u.Mark)
 }
 
 // Accepted is a restored journal that was taken into use.

@@ -31,6 +31,7 @@ var notShared = map[string]string{
 	"cmd/overload processorConnections": "from here on the intake is measured",
 	"actors/webhook passAtOnce":         "rows that one look passes by",
 	"cmd/journal chunksWaiting":         "parts of an offline verification",
+	"cmd/journal mendedAtOnce":          "rows that an offline cut writes at once",
 }
 
 // foundBound is a bound in the code.

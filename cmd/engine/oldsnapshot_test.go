@@ -34,25 +34,42 @@ func TestOldSnapshots(t *testing.T) {
 	if *newSnapshot {
 		addSnapshot(t)
 	}
+	for _, file := range oldSnapshots(t) {
+		fs := vfs.NewMem()
+		var want kept
+		text, err := os.ReadFile(strings.TrimSuffix(string(file), ".snap") + ".json")
+		if err != nil || json.Unmarshal(text, &want) != nil {
+			t.Fatal(err)
+		}
+		want.stands(t, fs, file.put(t, fs))
+	}
+}
+
+// oldSnapshot is the path of a snapshot in testdata.
+type oldSnapshot string
+
+func oldSnapshots(t *testing.T) (all []oldSnapshot) {
+	t.Helper()
 	files, err := filepath.Glob("testdata/*.snap")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
-		fs := vfs.NewMem()
-		name := filepath.Base(file)
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		replace(t, fs, name, b)
-		var want kept
-		text, err := os.ReadFile(strings.TrimSuffix(file, ".snap") + ".json")
-		if err != nil || json.Unmarshal(text, &want) != nil {
-			t.Fatal(err)
-		}
-		want.stands(t, fs, name)
+		all = append(all, oldSnapshot(file))
 	}
+	return all
+}
+
+// put puts the snapshot on another file system and returns its name there.
+func (o oldSnapshot) put(t *testing.T, fs vfs.FS) string {
+	t.Helper()
+	b, err := os.ReadFile(string(o))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Base(string(o))
+	replace(t, fs, name, b)
+	return name
 }
 
 func (k *kept) stands(t *testing.T, fs *vfs.MemFS, file string) {

@@ -27,9 +27,9 @@ func (e *Engine) acceptRestored() error {
 		return fmt.Errorf("%s: %w", e.Config.DataDir, err)
 	}
 	if a != nil {
-		e.Config.Log.Warn("a restored journal is served, and its gap is accepted: payments and refunds since the snapshot are missing, and those that merchants repeat are paid twice; "+
+		e.Config.Log.Warn("a restored journal is served, and its gap is accepted: payments and refunds since then are missing, and those that merchants repeat are paid twice; "+
 			"special-return cases wait for an operator (pixd med resume)",
-			"since", a.Taken.String(), "newest", a.Newest.String(), "position", a.Position, "epoch", a.Epoch, "deliveries_held", a.Held)
+			"since", a.Since().String(), "newest", a.Newest.String(), "position", a.Position, "epoch", a.Epoch, "deliveries_held", a.Held)
 	}
 	return nil
 }

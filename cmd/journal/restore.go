@@ -23,7 +23,9 @@ import (
 type SnapshotOptions struct {
 	File     string
 	DataDir  string         // RestoreSnapshot: the folder to restore to
-	TempDir  string         // VerifySnapshot: where the snapshot is unpacked, and rows are sorted; empty: the system's folder
+	Until    pix.Millis     // RestoreSnapshot: what is newer than this instant is cut off; 0: nothing is
+	DryRun   bool           // RestoreSnapshot: everything is done in TempDir and removed again
+	TempDir  string         // where rows are sorted, and where VerifySnapshot and a dry run unpack the snapshot; empty: the system's folder
 	FS       snapshot.FS    // nil: the machine's file system
 	Now      time.Time      // RestoreSnapshot: when it is restored
 	Progress func(Progress) // called often, but never by two goroutines at once; may be nil
@@ -37,6 +39,8 @@ type SnapshotOptions struct {
 type VerifiedSnapshot struct {
 	Manifest *snapshot.Manifest
 	Found    Verified
+	Cut      *CutJournal    // nil: it was not to be cut
+	Mark     *restored.Mark // of the restored journal; nil: it was verified alone
 }
 
 // VerifySnapshot checks a snapshot: its checksum, each file's, and the journal in it as Verify
@@ -46,19 +50,24 @@ func VerifySnapshot(o SnapshotOptions) (*VerifiedSnapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	v := &VerifiedSnapshot{Manifest: u.Manifest}
+	return v, u.inScratch(func(t *snapshot.Target) (err error) {
+		v.Found, err = u.unpack(t)
+		return err
+	})
+}
+
+// inScratch calls do with a folder to unpack the snapshot in, and removes it.
+func (u *unpackRun) inScratch(do func(*snapshot.Target) error) error {
 	dir, remove, err := u.scratch()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	t, err := snapshot.NewTarget(u.fs, dir)
 	if err != nil {
-		return nil, errors.Join(err, remove())
+		return errors.Join(err, remove())
 	}
-	found, err := u.unpack(t)
-	if err = errors.Join(err, t.Abort(), remove()); err != nil {
-		return nil, err
-	}
-	return &VerifiedSnapshot{u.Manifest, found}, nil
+	return errors.Join(do(t), t.Abort(), remove())
 }
 
 // scratch returns a folder to unpack a snapshot in. On the disk it is a new one of its owner alone:
@@ -76,8 +85,8 @@ func (u *unpackRun) scratch() (dir string, remove func() error, err error) {
 }
 
 // RestoreSnapshot verifies a snapshot as VerifySnapshot does, and makes a data folder of it,
-// which is in place once all is well. The journal in it has a mark: an engine refuses it until
-// an operator accepts that payments since the snapshot are missing.
+// which is in place once all is well. With Until it is cut at that instant. The journal in it has a mark:
+// an engine refuses it until an operator accepts that payments since the snapshot are missing.
 func RestoreSnapshot(o SnapshotOptions) (*VerifiedSnapshot, error) {
 	u, err := o.openForUnpacking()
 	if err != nil {
@@ -86,21 +95,43 @@ func RestoreSnapshot(o SnapshotOptions) (*VerifiedSnapshot, error) {
 	if o.DataDir == "" {
 		return nil, errors.New("--data-dir is empty")
 	}
+	v := &VerifiedSnapshot{Manifest: u.Manifest}
+	if o.DryRun {
+		if err := snapshot.Fits(u.fs, filepath.Clean(o.DataDir)); err != nil {
+			return nil, err
+		}
+		return v, u.inScratch(func(t *snapshot.Target) error { return u.restore(t, v) })
+	}
 	t, err := snapshot.NewTarget(u.fs, filepath.Clean(o.DataDir))
 	if err != nil {
 		return nil, err
 	}
-	found, err := u.unpack(t)
-	if err == nil {
-		err = u.mark(t)
-	}
-	if err != nil {
+	if err := u.restore(t, v); err != nil {
 		return nil, errors.Join(err, t.Abort())
 	}
-	if err := t.Finish(Folder); err != nil {
-		return nil, err
+	return v, t.Finish(Folder)
+}
+
+// restore unpacks the snapshot, cuts the journal where that is wanted, and marks it.
+func (u *unpackRun) restore(t *snapshot.Target, v *VerifiedSnapshot) (err error) {
+	if v.Found, err = u.unpack(t); err != nil {
+		return err
 	}
-	return &VerifiedSnapshot{u.Manifest, found}, nil
+	log := u.Manifest.Logs[0]
+	m := &restored.Mark{
+		Position: log.Position, Newest: pix.Millis(log.Time.UnixMilli()),
+		Taken: pix.Millis(u.Manifest.CreatedAt.UnixMilli()), Restored: pix.Millis(u.o.Now.UnixMilli()),
+	}
+	if u.o.Until != 0 {
+		if v.Cut, err = cutJournal(u.options(t), u.o.Until, u.verifying()); err != nil {
+			return fmt.Errorf("%s: %w", u.Path, err)
+		}
+		if m.Position, m.Newest = v.Cut.Position, pix.Millis(v.Cut.Time); v.Cut.Batches > 0 {
+			m.Until = u.o.Until
+		}
+	}
+	v.Mark = m
+	return writeMark(u.options(t), m)
 }
 
 // unpackRun is a snapshot that is being unpacked.
@@ -150,7 +181,7 @@ func (u *unpackRun) unpack(t *snapshot.Target) (Verified, error) {
 	}
 	at := u.options(t)
 	at.ReadOnly = true
-	found, err := verify(at, VerifyOptions{TempDir: u.o.TempDir, Progress: u.o.Progress, ended: u.o.Context.Err})
+	found, err := verify(at, u.verifying())
 	if err == nil {
 		err = u.agrees(&found)
 	}
@@ -160,11 +191,12 @@ func (u *unpackRun) unpack(t *snapshot.Target) (Verified, error) {
 	return found, err
 }
 
+func (u *unpackRun) verifying() VerifyOptions {
+	return VerifyOptions{TempDir: u.o.TempDir, Progress: u.o.Progress, ended: u.o.Context.Err}
+}
+
 func (u *unpackRun) options(t *snapshot.Target) wal.Options {
-	return wal.Options{
-		Dir: filepath.Join(t.Folder(), Folder), FS: u.fs, Log: slog.New(slog.DiscardHandler), NoCompactions: true, SetOnce: layout.SetOnce,
-		CacheBytes: 32 << 20, MemTableBytes: copyMemTable,
-	}
+	return copied(u.fs, filepath.Join(t.Folder(), Folder))
 }
 
 // agrees compares the manifest with what was found in the journal.
@@ -190,16 +222,19 @@ func (u *unpackRun) agrees(found *Verified) error {
 	return nil
 }
 
-// mark marks the journal in the target's folder as restored.
-func (u *unpackRun) mark(t *snapshot.Target) error {
-	store, err := wal.Open(u.options(t))
+// copied are the options for a copy of a journal that is made fit for an engine.
+func copied(fs wal.FS, dir string) wal.Options {
+	return wal.Options{
+		Dir: dir, FS: fs, Log: slog.New(slog.DiscardHandler), NoCompactions: true, SetOnce: layout.SetOnce,
+		CacheBytes: 32 << 20, MemTableBytes: copyMemTable,
+	}
+}
+
+// writeMark marks a journal as restored.
+func writeMark(at wal.Options, m *restored.Mark) error {
+	store, err := wal.Open(at)
 	if err != nil {
 		return err
-	}
-	log := u.Manifest.Logs[0]
-	m := &restored.Mark{
-		Position: log.Position, Newest: pix.Millis(log.Time.UnixMilli()),
-		Taken: pix.Millis(u.Manifest.CreatedAt.UnixMilli()), Restored: pix.Millis(u.o.Now.UnixMilli()),
 	}
 	op, err := m.Op()
 	if err == nil {

@@ -59,9 +59,19 @@ func Verify(o VerifyOptions) (Verified, error) {
 }
 
 func verify(at wal.Options, o VerifyOptions) (out Verified, err error) {
+	err = withVerification(at, o, func(v *verification) error {
+		err := v.run()
+		out = v.verified()
+		return err
+	})
+	return out, err
+}
+
+// withVerification opens a journal and begins a verification of it, and ends both.
+func withVerification(at wal.Options, o VerifyOptions, do func(*verification) error) (err error) {
 	store, err := wal.Open(at)
 	if err != nil {
-		return Verified{}, err
+		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	v := &verification{store: store, tell: o.Progress, ended: o.ended}
@@ -73,14 +83,13 @@ func verify(at wal.Options, o VerifyOptions) (out Verified, err error) {
 	}
 	v.progress.Of, _, _ = store.Head()
 	if v.interval, err = headInterval(store); err != nil {
-		return Verified{}, err
+		return err
 	}
 	if err := v.begin(o.TempDir); err != nil {
-		return Verified{}, err
+		return err
 	}
 	defer func() { err = errors.Join(err, v.removeTemporary()) }()
-	err = v.run()
-	return v.verified(), err
+	return do(v)
 }
 
 // verification is one verification of a journal. It reads the records first, and meanwhile
@@ -96,23 +105,26 @@ type verification struct {
 }
 
 func (v *verification) run() error {
-	v.progress.Stage = "records"
-	v.tell(v.progress)
+	v.stage("records")
 	err := v.records()
 	if err == nil {
 		err = v.heads()
 	}
 	if err == nil {
-		v.progress.Stage = "rows"
-		v.tell(v.progress)
+		v.stage("rows")
 		err = v.rows()
 	}
 	if err == nil {
-		v.progress.Stage = "tables"
-		v.tell(v.progress)
+		v.stage("tables")
 		err = v.store.VerifyTables(v.ended)
 	}
 	return err
+}
+
+// stage tells what is being verified from now on.
+func (v *verification) stage(name string) {
+	v.progress.Stage = name
+	v.tell(v.progress)
 }
 
 // headInterval returns the interval of head rows that the store names, which never changes.
@@ -165,20 +177,38 @@ func (v *verification) heads() error {
 
 // rows compares the derived rows with the stored ones.
 func (v *verification) rows() error {
+	derived, err := v.derived()
+	if err != nil {
+		return err
+	}
+	c := v.comparison(derived)
+	c.next()
+	if err := v.eachRow(c.compareStoredRow); err != nil {
+		return err
+	}
+	return c.finish()
+}
+
+// derived returns the rows that the records make.
+func (v *verification) derived() (*sorted.Merged, error) {
 	var from []*sorted.Sorter
 	for _, d := range v.derivers {
 		from = append(from, d.sorter)
 	}
-	derived, err := sorted.Merge(from...)
-	if err != nil {
-		return err
+	return sorted.Merge(from...)
+}
+
+// comparison returns a comparison of the derived rows with the stored ones.
+func (v *verification) comparison(derived *sorted.Merged) *comparison {
+	return &comparison{
+		derived: derived, kept: account.OldestClaimDay(pix.Millis(v.report.Time)), young: youngDeliveries(pix.Millis(v.report.Time)), store: v.store,
+		account: func(id pix.AccountID) bool { return v.accountOf(id) != nil },
 	}
-	c := &comparison{
-		derived: derived, kept: account.OldestClaimDay(pix.Millis(v.report.Time)), account: v.hasRecords,
-		young: youngDeliveries(pix.Millis(v.report.Time)), store: v.store,
-	}
-	c.next()
-	err = v.store.Rows(func(key, value []byte) error {
+}
+
+// eachRow calls fn for each stored row, and shows progress.
+func (v *verification) eachRow(fn func(key, value []byte) error) error {
+	return v.store.Rows(func(key, value []byte) error {
 		v.progress.Rows++
 		if v.progress.Rows%4096 == 0 {
 			v.tell(v.progress)
@@ -186,15 +216,11 @@ func (v *verification) rows() error {
 		if err := v.ended(); err != nil {
 			return err
 		}
-		return c.compareStoredRow(key, value)
+		return fn(key, value)
 	})
-	if err == nil {
-		err = c.finish()
-	}
-	return err
 }
 
-// hasRecords reports whether an account has records.
-func (v *verification) hasRecords(id pix.AccountID) bool {
-	return v.deriver(wal.Stream(id)).accounts[id] != nil
+// accountOf returns what the records make of an account; nil where it has none.
+func (v *verification) accountOf(id pix.AccountID) *accountCheck {
+	return v.deriver(wal.Stream(id)).accounts[id]
 }

@@ -21,7 +21,7 @@ func journalCommand() *cobra.Command {
 		Args:    cobra.NoArgs, // an unknown subcommand is an error, not a call for help
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(verifyCommand(), dumpCommand())
+	c.AddCommand(verifyCommand(), dumpCommand(), cutCommand())
 	return c
 }
 

@@ -13,10 +13,10 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"pixd/actors/restored"
 	"pixd/cmd/engine"
 	"pixd/cmd/journal"
 	"pixd/cmd/terminal"
-	"pixd/snapshot"
 )
 
 func snapshotVerify() *cobra.Command {
@@ -46,29 +46,39 @@ func snapshotVerify() *cobra.Command {
 
 func snapshotRestore() *cobra.Command {
 	var o journal.SnapshotOptions
+	var until string
 	c := &cobra.Command{
-		Use:   "restore FILE --data-dir DIR",
+		Use:   "restore FILE --data-dir DIR [--until TIME]",
 		Short: "Make a data folder of a snapshot",
 		Long: "Verifies a snapshot as pixd snapshot verify does, and makes a data folder of it: DIR must not exist, or be\n" +
 			"empty. The folder is in place once all is well; after an error nothing is there. It prints what the\n" +
 			"snapshot says of itself and what the restored records come to.\n\n" +
+			"With --until the folder is as the journal was at that instant: the last batch committed at or before it is\n" +
+			"the newest, and every row is what the records up to there make of it. --dry-run does all of it in --temp-dir,\n" +
+			"prints what would be there, and removes it.\n\n" +
 			"Payments since the snapshot are missing in the folder. pixd serve refuses it without\n" +
 			"--accept-restored-gap: a merchant who repeats a payment of that time pays it twice. The simulator's own\n" +
 			"book and the operators' token are in no snapshot.",
-		Example: "  pixd snapshot restore pixd-20260131T120000Z-4711.snap --data-dir ./restored",
-		Args:    exactly(1, "the snapshot's file"),
-		RunE: func(c *cobra.Command, args []string) error {
+		Example: "  pixd snapshot restore pixd-20260131T120000Z-4711.snap --data-dir ./restored\n" +
+			"  pixd snapshot restore pixd-20260131T120000Z-4711.snap --data-dir ./restored --until 2026-01-31T08:30:00-03:00",
+		Args: exactly(1, "the snapshot's file"),
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			if o.Until, err = readUntil(c, until); err != nil {
+				return err
+			}
 			o.File, o.Now = args[0], time.Now()
 			v, err := withProgress(c, &o, journal.RestoreSnapshot)
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(c.OutOrStdout(), totals(v)+next(v.Manifest, o.DataDir))
+			_, err = io.WriteString(c.OutOrStdout(), totals(v)+next(v, &o))
 			return err
 		},
 	}
 	c.Flags().StringVar(&o.DataDir, "data-dir", "", "the new data `FOLDER`")
-	c.Flags().StringVar(&o.TempDir, "temp-dir", os.TempDir(), "where rows are sorted, some 110 bytes for each record")
+	c.Flags().StringVar(&o.TempDir, "temp-dir", os.TempDir(), "where rows are sorted, some 110 bytes for each record; with --dry-run also where the snapshot is unpacked")
+	c.Flags().StringVar(&until, "until", "", untilHelp)
+	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "make nothing, and print what would be there")
 	requireFlags(c, "data-dir")
 	return c
 }
@@ -77,43 +87,89 @@ func withProgress(c *cobra.Command, o *journal.SnapshotOptions, do func(journal.
 	if _, err := os.Stat(o.TempDir); err != nil {
 		return nil, fmt.Errorf("--temp-dir: %w", err)
 	}
-	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	o.Context = ctx
-	p := terminal.NewProgress(c.ErrOrStderr(), terminal.Is(os.Stderr))
-	defer p.End()
-	o.Progress = shown(p)
-	v, err := do(*o)
-	if engine.Canceled(err) {
-		err = errors.New("stopped by a signal; what was unpacked is removed")
-	}
+	var v *journal.VerifiedSnapshot
+	err := whileRunning(c, func(ctx context.Context, progress func(journal.Progress)) (err error) {
+		o.Context, o.Progress = ctx, progress
+		v, err = do(*o)
+		return err
+	})
 	return v, err
 }
 
-// totals shows what a snapshot says of itself beside what its records come to.
+// whileRunning does something that takes long: it shows progress, and the first signal ends it, with
+// nothing left behind.
+func whileRunning(c *cobra.Command, do func(context.Context, func(journal.Progress)) error) error {
+	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	p := terminal.NewProgress(c.ErrOrStderr(), terminal.Is(os.Stderr))
+	defer p.End()
+	err := do(ctx, shown(p))
+	if engine.Canceled(err) {
+		err = errors.New("stopped by a signal; what was unpacked is removed")
+	}
+	return err
+}
+
+// total is a line of a table of sums, in each of the table's columns.
+type total struct {
+	name string
+	is   []any
+}
+
+// totalsTable shows sums, each with its columns.
+func totalsTable(columns []string, all []total) string {
+	return rows(append([]string{""}, columns...), all, func(t *total) table.Row { return append(table.Row{t.name}, t.is...) })
+}
+
+// sums are the sums of a verified journal, in the order of totalNames.
+func sums(v *journal.Verified) []any {
+	return []any{v.Position, v.Accounts, &v.Balance, &v.Pending, &v.MEDHeld}
+}
+
+// totalNames are the names of sums.
+var totalNames = []string{"position", "accounts", "balance", "pending", "med held"}
+
+// sideBySide shows columns of sums beside each other.
+func sideBySide(names []string, columns ...[]any) string {
+	var all []total
+	for i, name := range totalNames {
+		t := total{name: name}
+		for _, c := range columns {
+			t.is = append(t.is, c[i])
+		}
+		all = append(all, t)
+	}
+	return totalsTable(names, all)
+}
+
+// totals shows what a snapshot says of itself beside what its records come to, and what is left of
+// them where it was cut.
 func totals(v *journal.VerifiedSnapshot) string {
 	m, found := v.Manifest, &v.Found
-	type total struct {
-		name     string
-		says, is any // in the snapshot's manifest, and in its records
+	names, columns := []string{">snapshot", ">records in it"}, [][]any{{m.Position(), m.Accounts, m.Balance, m.Pending, m.MEDHeld}, sums(found)}
+	cut := ""
+	if v.Cut != nil {
+		names, columns = append(names, ">left of them"), append(columns, sums(&v.Cut.Left))
+		cut = cutLine(v.Cut)
 	}
-	sums := rows([]string{"", ">snapshot", ">records in it"}, []total{
-		{"position", m.Position(), found.Position},
-		{"accounts", m.Accounts, found.Accounts},
-		{"balance", m.Balance, &found.Balance},
-		{"pending", m.Pending, &found.Pending},
-		{"med held", m.MEDHeld, &found.MEDHeld},
-	}, func(t *total) table.Row { return table.Row{t.name, t.says, t.is} })
-	return fmt.Sprintf("%s, made %s by pixd %s: %d records, %d rows\n%s", m.Name(), m.CreatedAt.Format(time.RFC3339), terminal.Plain(m.Engine), found.Records, found.Rows, sums)
+	return fmt.Sprintf("%s, made %s by pixd %s: %d records, %d rows\n%s", m.Name(), m.CreatedAt.Format(time.RFC3339), terminal.Plain(m.Engine), found.Records, found.Rows, sideBySide(names, columns...)) + cut
 }
 
 // next says how to go on with a restored folder.
-func next(m *snapshot.Manifest, dir string) string {
-	sim := ""
-	if m.SimDir != "" {
-		sim = " --sim-dir " + terminal.Plain(m.SimDir)
+func next(v *journal.VerifiedSnapshot, o *journal.SnapshotOptions) string {
+	if o.DryRun {
+		return fmt.Sprintf("a dry run: %s is as it was\n", terminal.Plain(o.DataDir))
 	}
-	return fmt.Sprintf("restored to %s; payments since %s are missing in it\n"+
-		"pixd serve --data-dir %s%s --accept-restored-gap\n", terminal.Plain(dir), m.CreatedAt.Format(time.RFC3339), terminal.Plain(dir), sim)
+	return "restored to " + serveAgain(o.DataDir, v.Manifest.SimDir, v.Mark)
+}
+
+// serveAgain names a folder that was made, and says how to serve it.
+func serveAgain(dir, simDir string, m *restored.Mark) string {
+	sim := ""
+	if simDir != "" {
+		sim = " --sim-dir " + terminal.Plain(simDir)
+	}
+	return fmt.Sprintf("%s; payments since %s are missing in it\n"+
+		"pixd serve --data-dir %s%s --accept-restored-gap\n", terminal.Plain(dir), m.Since().Time().Format(time.RFC3339Nano), terminal.Plain(dir), sim)
 }
