@@ -439,3 +439,47 @@ func TestCutLeavesNothing(t *testing.T) {
 		t.Error("the engine's folder has changed")
 	}
 }
+
+// TestCutBringsDeliveriesBack cuts a journal at an instant after which the statuses of what was delivered
+// were dropped. What became of those deliveries is not known any more: they wait, and are held.
+func TestCutBringsDeliveriesBack(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewMem()
+	clocks := newClocks()
+	r := newReceiver(t)
+	r.clock = clocks
+	w := newHarness(t, fs, insecure, func(c *Config) { c.Clocks = clocks.sources() })
+	h := w.hooks(r.URL+"/a", `"pix.received"`)
+	w.receives(1000, "")
+	w.receives(2000, "")
+	w.becomes("delivered", soon, func() bool { return len(w.deliveries(h.ID, "?status=delivered")) == 2 })
+	until := w.Clock.Stamp()
+	clocks.pass(9 * 24 * time.Hour)
+	w.receives(3000, "")
+	w.becomes("delivered", soon, func() bool { return len(w.deliveries(h.ID, "?status=delivered")) >= 1 && w.webhooks.Measure().Running == 0 })
+	w.stop()
+	s, err := wal.Open(wal.Options{Dir: "data/journal", FS: fs, SetOnce: layout.SetOnce})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dropped []wal.Op
+	err = s.Scan([]byte{'v'}, []byte{'w'}, func(k, _ []byte) (bool, error) {
+		dropped = append(dropped, wal.Op{Kind: wal.OpDelete, Key: slices.Clone(k)})
+		return len(dropped) < 2, nil // the third is of the newest event
+	})
+	if err = errors.Join(err, s.WriteRows(wal.Local, dropped...), s.Close()); err != nil || len(dropped) != 2 {
+		t.Fatal(len(dropped), err)
+	}
+	c := cutAt(t, fs, "cut", until)
+	if c.Batches == 0 {
+		t.Errorf("%+v", c)
+	}
+	clocks.pass(-9 * 24 * time.Hour)
+	again := w.at(serveHarness(t, fs, insecure, from("cut"), func(c *Config) { c.Clocks = clocks.sources() }))
+	if all := again.deliveries(h.ID, "?status=pending"); len(all) != 2 {
+		t.Errorf("%d deliveries wait, want 2", len(all))
+	}
+	if n := len(r.all("/a")); n != 3 {
+		t.Errorf("%d webhooks, want the 3 of before", n)
+	}
+}
