@@ -66,7 +66,7 @@ func cutFolder(c *cobra.Command, o journal.CutOptions) error {
 	if _, err := os.Stat(sim); err != nil {
 		sim = ""
 	}
-	_, err = io.WriteString(c.OutOrStdout(), sideBySide([]string{">before", ">left of it"}, sums(&made.Before), sums(&made.Cut.Left))+cutLine(made.Cut)+
+	_, err = io.WriteString(c.OutOrStdout(), sideBySide([]string{">before", ">left of it"}, totalsOf(&made.Before), totalsOf(&made.Cut.Left))+cutLine(made.Cut)+
 		"cut to "+serveAgain(o.To, sim, made.Mark))
 	return err
 }

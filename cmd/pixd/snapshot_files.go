@@ -111,49 +111,38 @@ func whileRunning(c *cobra.Command, do func(context.Context, func(journal.Progre
 	return err
 }
 
-// total is a line of a table of sums, in each of the table's columns.
-type total struct {
-	name string
-	is   []any
-}
+// totalNames are the names of the totals of a journal.
+var totalNames = []string{"position", "accounts", "balance", "pending", "med held"}
 
-// totalsTable shows sums, each with its columns.
-func totalsTable(columns []string, all []total) string {
-	return rows(append([]string{""}, columns...), all, func(t *total) table.Row { return append(table.Row{t.name}, t.is...) })
-}
-
-// sums are the sums of a verified journal, in the order of totalNames.
-func sums(v *journal.Verified) []any {
+// totalsOf are the totals of a verified journal, in the order of totalNames.
+func totalsOf(v *journal.Verified) []any {
 	return []any{v.Position, v.Accounts, &v.Balance, &v.Pending, &v.MEDHeld}
 }
 
-// totalNames are the names of sums.
-var totalNames = []string{"position", "accounts", "balance", "pending", "med held"}
-
-// sideBySide shows columns of sums beside each other.
-func sideBySide(names []string, columns ...[]any) string {
-	var all []total
+// sideBySide shows the totals of several journals beside each other.
+func sideBySide(columns []string, totals ...[]any) string {
+	var lines []table.Row
 	for i, name := range totalNames {
-		t := total{name: name}
-		for _, c := range columns {
-			t.is = append(t.is, c[i])
+		line := table.Row{name}
+		for _, of := range totals {
+			line = append(line, of[i])
 		}
-		all = append(all, t)
+		lines = append(lines, line)
 	}
-	return totalsTable(names, all)
+	return rows(append([]string{""}, columns...), lines, func(r *table.Row) table.Row { return *r })
 }
 
 // totals shows what a snapshot says of itself beside what its records come to, and what is left of
 // them where it was cut.
 func totals(v *journal.VerifiedSnapshot) string {
 	m, found := v.Manifest, &v.Found
-	names, columns := []string{">snapshot", ">records in it"}, [][]any{{m.Position(), m.Accounts, m.Balance, m.Pending, m.MEDHeld}, sums(found)}
+	columns, of := []string{">snapshot", ">records in it"}, [][]any{{m.Position(), m.Accounts, m.Balance, m.Pending, m.MEDHeld}, totalsOf(found)}
 	cut := ""
 	if v.Cut != nil {
-		names, columns = append(names, ">left of them"), append(columns, sums(&v.Cut.Left))
+		columns, of = append(columns, ">left of them"), append(of, totalsOf(&v.Cut.Left))
 		cut = cutLine(v.Cut)
 	}
-	return fmt.Sprintf("%s, made %s by pixd %s: %d records, %d rows\n%s", m.Name(), m.CreatedAt.Format(time.RFC3339), terminal.Plain(m.Engine), found.Records, found.Rows, sideBySide(names, columns...)) + cut
+	return fmt.Sprintf("%s, made %s by pixd %s: %d records, %d rows\n%s", m.Name(), m.CreatedAt.Format(time.RFC3339), terminal.Plain(m.Engine), found.Records, found.Rows, sideBySide(columns, of...)) + cut
 }
 
 // next says how to go on with a restored folder.
