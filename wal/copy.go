@@ -56,7 +56,7 @@ func copyFile(fsys FS, from, to string) error {
 	return vfs.Copy(fsys, from, to)
 }
 
-// storeFiles returns a store's files, but for locks, and their sizes.
+// storeFiles returns a store's files, but for the lock of its folder, and their sizes.
 func storeFiles(fsys FS, dir string) (names []string, sizes []int64, total int64, err error) {
 	inStore, err := fsys.List(fsys.PathJoin(dir, storeName))
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -28,7 +27,7 @@ func (e *TooEarly) Error() string {
 // a store that nobody has open. The last batch of that very instant stays. Rows stay as they are, so
 // that the caller must make those of the removed records what the other records make of them. It is
 // for a copy of a store: after an error the copy may be of no use. An instant before the first record is
-// refused with *TooEarly, and nothing is changed.
+// refused with *TooEarly, and no batch is removed.
 func CutOff(o Options, until int64) (Cut, error) {
 	c, err := cutFolder(o.withDefaults(), until)
 	if err != nil {
@@ -67,7 +66,12 @@ func cutFolder(o Options, until int64) (c Cut, err error) {
 	return c, writeFirstAnchor(o, slot{state: stateReady, generation: anchor.generation + 1, at: c.Head})
 }
 
-// cut removes what is newer from the open store, whose batches are verified.
+// cutAtOnce is how many keys one commit of a cut deletes at least.
+const cutAtOnce = 10_000
+
+// cut removes what is newer from the open store, whose batches are verified. Records are deleted one by
+// one: a range of keys for each of many streams would make every later read slow. The batches go last, so
+// that a cut which was broken off is found.
 func (s *Store) cut(until int64) (Cut, error) {
 	at, err := s.newestUntil(until)
 	if err != nil {
@@ -75,20 +79,14 @@ func (s *Store) cut(until int64) (Cut, error) {
 	}
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
+	r := &records{from: s.source()} // it goes on to see what is deleted
+	defer r.close()
 	c := Cut{Head: at, Batches: s.head.Position - at.Position}
-	firsts := make(map[Stream]uint64)
-	if err := s.cutBatches(at.Position, func(r run) {
-		c.Records += r.count
-		if _, met := firsts[r.stream]; !met {
-			firsts[r.stream] = r.first
-		}
+	if err := s.cutBatches(at.Position, func(of run) error {
+		c.Records += of.count
+		return s.cutRun(b, r, of)
 	}); err != nil {
 		return Cut{}, err
-	}
-	for stream, first := range firsts {
-		if err := s.cutStream(b, stream, first); err != nil {
-			return Cut{}, err
-		}
 	}
 	err = errors.Join(
 		b.DeleteRange(BatchKey(at.Position+1), []byte{batchPrefix + 1}, nil),
@@ -132,37 +130,37 @@ func (s *Store) newestOf(instant int64) (low Head, err error) {
 }
 
 // cutBatches calls fn for each run of the batches after a position.
-func (s *Store) cutBatches(position uint64, fn func(run)) error {
+func (s *Store) cutBatches(position uint64, fn func(run) error) error {
 	return s.Scan(BatchKey(position+1), []byte{batchPrefix + 1}, func(k, v []byte) (bool, error) {
 		row, err := decodeBatchRow(binary.BigEndian.Uint64(k[1:]), v)
-		for _, r := range row.runs {
-			fn(r)
+		for i := 0; i < len(row.runs) && err == nil; i++ {
+			err = fn(row.runs[i])
 		}
 		return true, err
 	})
 }
 
-// cutStream deletes the records of a stream from a sequence on, and the place rows of those alone.
-func (s *Store) cutStream(b *pebble.Batch, stream Stream, first uint64) error {
-	r := &records{from: s.source()}
-	defer r.close()
-	for seq := first; ; seq = r.place.end {
-		if err := r.find(stream, seq); err != nil {
+// cutRun deletes the records of a run, and the place row that was written with them.
+func (s *Store) cutRun(b *pebble.Batch, r *records, of run) error {
+	if err := r.find(of.stream, of.first); err != nil {
+		return err
+	}
+	if r.place.segment != 0 && r.place.first == of.first {
+		if err := b.Delete(placeKey(of.stream, of.first), nil); err != nil {
 			return err
-		}
-		if err := b.DeleteRange(r.place.key(stream, seq), after(r.place.key(stream, math.MaxUint64)), nil); err != nil {
-			return err
-		}
-		if r.place.segment != 0 && r.place.first >= first {
-			if err := b.Delete(placeKey(stream, r.place.first), nil); err != nil {
-				return err
-			}
-		}
-		if r.place.end == math.MaxUint64 {
-			return nil
 		}
 	}
+	for seq := of.first; seq < of.first+of.count; seq++ {
+		if err := b.Delete(r.place.key(of.stream, seq), nil); err != nil {
+			return err
+		}
+	}
+	if b.Count() < cutAtOnce {
+		return nil
+	}
+	if err := s.db.Apply(b, pebble.NoSync); err != nil {
+		return err
+	}
+	b.Reset()
+	return nil
 }
-
-// after is the smallest key after k.
-func after(k []byte) []byte { return append(k, 0) }

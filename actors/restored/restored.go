@@ -4,6 +4,7 @@
 package restored
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 
@@ -50,6 +51,16 @@ func (m *Mark) Since() pix.Millis {
 		return m.Until
 	}
 	return m.Taken
+}
+
+// Join adds what the mark of a restored journal says to that of a copy of it: the copy lacks what
+// the journal lacks.
+func (m *Mark) Join(old *Mark) {
+	since := min(m.Since(), old.Since())
+	m.Taken = cmp.Or(m.Taken, old.Taken)
+	if m.Until = since; since == m.Taken {
+		m.Until = 0
+	}
 }
 
 // Op writes the mark.

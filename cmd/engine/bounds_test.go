@@ -32,6 +32,7 @@ var notShared = map[string]string{
 	"actors/webhook passAtOnce":         "rows that one look passes by",
 	"cmd/journal chunksWaiting":         "parts of an offline verification",
 	"cmd/journal mendedAtOnce":          "rows that an offline cut writes at once",
+	"wal cutAtOnce":                     "keys that an offline cut deletes at once",
 }
 
 // foundBound is a bound in the code.

@@ -332,7 +332,8 @@ func TestCutShowsThePast(t *testing.T) {
 		config := crashConfig(fs)
 		config.DataDir, config.SimDir = dir, "data/sim"
 		_, err := Open(config)
-		if refused := new(restored.Unaccepted); !errors.As(err, &refused) || refused.Until != until || refused.Since() != until || !strings.Contains(err.Error(), "cut at "+until.String()) || (refused.Taken == 0) != (n%2 == 0) {
+		m := readOriginal(t, fs).at(t, until)
+		if refused := new(restored.Unaccepted); !errors.As(err, &refused) || refused.Until != until || refused.Position != m.position || int64(refused.Newest) != m.time || refused.Since() != until || !strings.Contains(err.Error(), "cut at "+until.String()) || (refused.Taken == 0) != (n%2 == 0) {
 			t.Fatalf("without the gap accepted: %v", err)
 		}
 		again := w.at(serveHarness(t, fs, insecure, from(dir)))
@@ -456,7 +457,9 @@ func TestCutBringsDeliveriesBack(t *testing.T) {
 	until := w.Clock.Stamp()
 	clocks.pass(9 * 24 * time.Hour)
 	w.receives(3000, "")
-	w.becomes("delivered", soon, func() bool { return len(w.deliveries(h.ID, "?status=delivered")) >= 1 && w.webhooks.Measure().Running == 0 })
+	w.becomes("delivered", soon, func() bool {
+		return len(w.deliveries(h.ID, "?status=delivered")) >= 1 && w.webhooks.Measure().Running == 0
+	})
 	w.stop()
 	s, err := wal.Open(wal.Options{Dir: "data/journal", FS: fs, SetOnce: layout.SetOnce})
 	if err != nil {
@@ -481,5 +484,57 @@ func TestCutBringsDeliveriesBack(t *testing.T) {
 	}
 	if n := len(r.all("/a")); n != 3 {
 		t.Errorf("%d webhooks, want the 3 of before", n)
+	}
+}
+
+// TestCutOfCut cuts what was cut, or restored, and that nobody has taken into use: the copy lacks what the
+// other lacks, so that it says the earlier instant.
+func TestCutOfCut(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewMem()
+	w := newHarness(t, fs)
+	w.receives(5000, "")
+	first := w.Clock.Stamp()
+	time.Sleep(3 * time.Millisecond)
+	w.receives(5000, "")
+	w.Config.alerts.RaiseGeneral("clock", "an alert of the test")
+	file := w.snap()
+	w.stop()
+	cutAt(t, fs, "cut", first)
+	taken := restoredAt(t, fs, file, "whole").Mark.Taken
+	for from, since := range map[string]pix.Millis{"cut": first, "whole": taken} {
+		c, err := journal.CutFolder(journal.CutOptions{DataDir: from, To: from + "2", Until: first + 3_600_000, FS: fs, Now: time.Now().Add(time.Hour), TempDir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := crashConfig(fs)
+		config.DataDir, config.SimDir = from+"2", "data/sim"
+		_, err = Open(config)
+		if refused := new(restored.Unaccepted); !errors.As(err, &refused) || refused.Since() != since || c.Mark.Since() != since || (from == "whole") != (refused.Until == 0) {
+			t.Errorf("%s: %v, want since %v; %+v", from, err, since, c.Mark)
+		}
+	}
+}
+
+// TestCutDropsLaterAlerts checks that an alert goes which was raised after the instant, also where no record
+// is newer.
+func TestCutDropsLaterAlerts(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewMem()
+	w := newHarness(t, fs)
+	w.receives(5000, "")
+	settled(t, w.Store)
+	w.Config.alerts.RaiseGeneral("clock", "an early alert")
+	time.Sleep(3 * time.Millisecond)
+	until := w.Clock.Stamp()
+	time.Sleep(3 * time.Millisecond)
+	w.Config.alerts.RaiseGeneral("clock", "a late alert")
+	w.stop()
+	if c := cutAt(t, fs, "cut", until); c.Batches != 0 {
+		t.Fatalf("%+v", c)
+	}
+	again := w.at(serveHarness(t, fs, from("cut")))
+	if _, got := again.operate("GET", "/admin/alerts", ""); !strings.Contains(got, "an early alert") || strings.Contains(got, "a late alert") {
+		t.Error(got)
 	}
 }

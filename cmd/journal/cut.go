@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"pixd/actors/pix"
@@ -42,7 +43,7 @@ type CutCopy struct {
 }
 
 // CutFolder makes a data folder with the journal of another as it was at an instant: what is newer is
-// cut off. The other folder is only read, and its journal is verified first. The new one is in place
+// cut off. The other folder is only read, and the copy of its journal is verified before it is cut. The new one is in place
 // once all is well, with a mark as a restored one has.
 func CutFolder(o CutOptions) (*CutCopy, error) {
 	if o.To == "" {
@@ -57,6 +58,9 @@ func CutFolder(o CutOptions) (*CutCopy, error) {
 	if o.Context == nil {
 		o.Context = context.Background()
 	}
+	if within(o.DataDir, o.To) {
+		return nil, fmt.Errorf("--to %s is in the folder %s, which is only read", o.To, o.DataDir)
+	}
 	t, err := snapshot.NewTarget(o.FS, filepath.Clean(o.To))
 	if err != nil {
 		return nil, err
@@ -66,6 +70,17 @@ func CutFolder(o CutOptions) (*CutCopy, error) {
 		return nil, errors.Join(err, t.Abort())
 	}
 	return c, t.Finish(Folder)
+}
+
+// within reports whether a path is below a folder.
+func within(folder, path string) bool {
+	from, err := filepath.Abs(folder)
+	to, err2 := filepath.Abs(path)
+	if err != nil || err2 != nil {
+		return false
+	}
+	way, err := filepath.Rel(from, to)
+	return err == nil && way != "." && way != ".." && !strings.HasPrefix(way, ".."+string(filepath.Separator))
 }
 
 // fill copies the journal into the target's folder, and cuts it.
@@ -98,9 +113,12 @@ func (o *CutOptions) fill(t *snapshot.Target, c *CutCopy) error {
 // cutJournal cuts a verified copy of a journal at an instant, makes its rows what the records that are
 // left make of them, and verifies the result.
 func cutJournal(at wal.Options, until pix.Millis, o VerifyOptions) (*CutJournal, error) {
-	cut, err := wal.CutOff(at, int64(until))
-	if err == nil && cut.Batches > 0 {
-		err = mend(at, until, o)
+	changing := at
+	changing.NoCompactions = false // without them, writes would stop for ever after many changes
+	changing.CacheBytes, changing.MemTableBytes = 0, 0
+	cut, err := wal.CutOff(changing, int64(until))
+	if err == nil {
+		err = mend(changing, until, o)
 	}
 	if err != nil {
 		return nil, err

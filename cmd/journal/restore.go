@@ -236,8 +236,12 @@ func writeMark(at wal.Options, m *restored.Mark) error {
 	if err != nil {
 		return err
 	}
-	op, err := m.Op()
-	if err == nil {
+	old, err := restored.Find(store)
+	if err == nil && old != nil {
+		m.Join(old)
+	}
+	op, err2 := m.Op()
+	if err = errors.Join(err, err2); err == nil {
 		err = store.WriteRows(wal.Shared, op)
 	}
 	return errors.Join(err, store.Close())

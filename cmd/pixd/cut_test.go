@@ -111,6 +111,7 @@ func TestCutRefusals(t *testing.T) {
 		{`required flag(s) "to" not set`, []string{"journal", "cut", "--data-dir", dir, "--until", now}},
 		{"--to is empty", append(cut, now, "--to", "")},
 		{"it is not empty", append(cut, now, "--to", dir)},
+		{"is in the folder " + dir + ", which is only read", append(cut, now, "--to", filepath.Join(dir, "journal", "cut"))},
 		{"it is not empty", append(restore, now, "--dry-run", "--data-dir", dir)},
 		{"no such file", append(cut, now, "--data-dir", filepath.Join(at, "none"))},
 		{"no such file", append(cut, now, "--temp-dir", filepath.Join(at, "none"))},

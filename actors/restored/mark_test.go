@@ -1,0 +1,35 @@
+package restored
+
+import (
+	"encoding/hex"
+	"testing"
+
+	"pixd/actors/pix"
+)
+
+// TestMarkFormat compares marks with their stored bytes, which are for ever.
+func TestMarkFormat(t *testing.T) {
+	for want, m := range map[string]Mark{
+		"a40101020203030404":     {Position: 1, Newest: 2, Taken: 3, Restored: 4},
+		"a501010202030304040505": {Position: 1, Newest: 2, Taken: 3, Restored: 4, Until: 5},
+	} {
+		op, err := m.Op()
+		if got := hex.EncodeToString(op.Value); got != want || err != nil {
+			t.Errorf("%+v is %s, want %s; %v", m, got, want, err)
+		}
+	}
+}
+
+// TestMarkString checks what a mark says of where the journal comes from.
+func TestMarkString(t *testing.T) {
+	at := pix.Millis(1_800_000_000_000)
+	for want, m := range map[string]Mark{
+		"restored from a snapshot of 2027-01-15T08:00:00.000Z":                                     {Taken: at},
+		"cut at 2027-01-15T08:00:00.001Z":                                                          {Until: at + 1},
+		"restored from a snapshot of 2027-01-15T08:00:00.000Z and cut at 2027-01-15T08:00:00.001Z": {Taken: at, Until: at + 1},
+	} {
+		if got := m.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
