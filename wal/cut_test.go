@@ -123,6 +123,9 @@ func TestCutOff(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := g.open(t, fs)
+			if mark, _, err := s.Get(metaKey(markName)); string(mark) != string(markValue(c.Head)) || err != nil {
+				t.Errorf("cut at %d: the verified mark is %x, want %+v; %v", until, mark, c.Head, err)
+			}
 			got := owned(t, s)
 			records := 0
 			for k := range g.after[len(g.after)-1] {

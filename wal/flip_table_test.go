@@ -127,16 +127,7 @@ func TestDamagedOwn(t *testing.T) {
 		}
 		flushed(t, s)
 		closeStore(t, s)
-		name := newestFile(t, fs, ".sst")
-		data := readAll(t, fs, name)
-		at := bytes.Index(data, bodies[hit][100:200])
-		if at < 0 {
-			t.Fatal("not found")
-		}
-		data[at] ^= 1
-		if err := writeFile(fs, name, data); err != nil {
-			t.Fatal(err)
-		}
+		flipIn(t, fs, bodies[hit][100:200])
 		s = openOn(t, fs, Options{ReadOnly: true})
 		n := 0
 		if err := s.Read(1, 1, 0, func(Record) error { n++; return nil }); !IsDamage(err) || n != hit {
@@ -146,5 +137,20 @@ func TestDamagedOwn(t *testing.T) {
 			t.Errorf("record %d: the last is %d, %v", hit+1, seq, err)
 		}
 		closeStore(t, s)
+	}
+}
+
+// flipIn flips a bit of the newest table where it has the bytes.
+func flipIn(t *testing.T, fs *vfs.MemFS, part []byte) {
+	t.Helper()
+	name := newestFile(t, fs, ".sst")
+	data := readAll(t, fs, name)
+	at := bytes.Index(data, part)
+	if at < 0 {
+		t.Fatal("not found")
+	}
+	data[at] ^= 1
+	if err := writeFile(fs, name, data); err != nil {
+		t.Fatal(err)
 	}
 }

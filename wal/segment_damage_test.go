@@ -122,16 +122,7 @@ func TestNeighboursDamage(t *testing.T) {
 	}
 	flushed(t, s)
 	closeStore(t, s)
-	name := newestFile(t, fs, ".sst")
-	data := readAll(t, fs, name)
-	at := bytes.Index(data, bodies[3][100:200])
-	if at < 0 {
-		t.Fatal("not found")
-	}
-	data[at] ^= 1
-	if err := writeFile(fs, name, data); err != nil {
-		t.Fatal(err)
-	}
+	flipIn(t, fs, bodies[3][100:200])
 	s = openOn(t, fs, Options{ReadOnly: true})
 	defer closeStore(t, s)
 	for stream := Stream(1); stream <= 4; stream++ {

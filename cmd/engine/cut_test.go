@@ -67,8 +67,19 @@ func (w *harness) busy(r *merchantServer, pages []string) (pauses []pix.Millis, 
 	if status, got := w.operate("PATCH", "/admin/accounts/"+w.ID, `{"approval_threshold":100000}`); status != 200 {
 		w.t.Fatal(status, got)
 	}
-	w.paidOut(`{"amount":1100,"pix_key":"approved@example.com"}`)
+	waits := w.paidOut(`{"amount":1100,"pix_key":"approved@example.com"}`).TransactionID
+	const again = `{"amount":400,"pix_key":"not-found@pix.test"}`
+	if status, got, _ := w.post("/pix/cash-out", again, "Idempotency-Key", "again"); status != 400 {
+		w.t.Fatal(status, got)
+	}
 	pause()
+	// An open row is set again, and a claim that a refusal deleted.
+	if status, got := w.operate("POST", "/admin/payouts/"+waits+"/approve", `{"operator":"ana"}`); status != 200 {
+		w.t.Fatal(status, got)
+	}
+	if status, got, _ := w.post("/pix/cash-out", strings.Replace(again, "not-found", "settle-now", 1), "Idempotency-Key", "again"); status != 200 {
+		w.t.Fatal(status, got)
+	}
 	r.status.Store(500)
 	refund := w.taken(`"amount":100,`, q.ID)
 	w.ends(refund.TransactionID, "settled")
@@ -273,7 +284,7 @@ func TestCutIsTheModel(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMem()
 	w := newHarness(t, fs, insecure)
-	w.busy(newReceiver(t), []string{"/balance"})
+	pauses, _ := w.busy(newReceiver(t), []string{"/balance"})
 	w.stop()
 	o := readOriginal(t, fs)
 	first, last := o.first(), o.batches[len(o.batches)-1].time
@@ -282,7 +293,7 @@ func TestCutIsTheModel(t *testing.T) {
 	if testing.Short() {
 		cuts = 15
 	}
-	instants := []pix.Millis{pix.Millis(first), pix.Millis(last), pix.Millis(last + 1), pix.Millis(last - 1)}
+	instants := append(pauses, pix.Millis(first), pix.Millis(last), pix.Millis(last+1), pix.Millis(last-1))
 	for len(instants) < cuts {
 		at := pix.Millis(first + rng.Int64N(last-first))
 		if rng.IntN(3) == 0 {
@@ -428,6 +439,9 @@ func TestCutLeavesNothing(t *testing.T) {
 			}
 		}}, context.Canceled.Error())
 		cancel()
+		if at == 1 && steps != 1 {
+			t.Errorf("ended while files are copied, it went on for %d steps", steps)
+		}
 		ended = errors.Is(err, context.Canceled)
 		if !ended && (err != nil || at < 5) {
 			t.Errorf("step %d of %d: %v", at, steps, err)
@@ -502,8 +516,9 @@ func TestCutOfCut(t *testing.T) {
 	w.stop()
 	cutAt(t, fs, "cut", first)
 	taken := restoredAt(t, fs, file, "whole").Mark.Taken
-	for from, since := range map[string]pix.Millis{"cut": first, "whole": taken} {
-		c, err := journal.CutFolder(journal.CutOptions{DataDir: from, To: from + "2", Until: first + 3_600_000, FS: fs, Now: time.Now().Add(time.Hour), TempDir: t.TempDir()})
+	now := time.Now().Add(time.Hour)
+	for from, since := range map[string]pix.Millis{"cut": first, "whole": taken, "data": pix.Millis(now.UnixMilli())} {
+		c, err := journal.CutFolder(journal.CutOptions{DataDir: from, To: from + "2", Until: first + 7_200_000, FS: fs, Now: now, TempDir: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}

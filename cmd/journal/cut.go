@@ -43,8 +43,8 @@ type CutCopy struct {
 }
 
 // CutFolder makes a data folder with the journal of another as it was at an instant: what is newer is
-// cut off. The other folder is only read, and the copy of its journal is verified before it is cut. The new one is in place
-// once all is well, with a mark as a restored one has.
+// cut off. The other folder is only read, and the copy of its journal is verified before it is cut. The new
+// folder is in place once all is well, with a mark as a restored one has.
 func CutFolder(o CutOptions) (*CutCopy, error) {
 	if o.To == "" {
 		return nil, errors.New("--to is empty")
@@ -117,6 +117,9 @@ func cutJournal(at wal.Options, until pix.Millis, o VerifyOptions) (*CutJournal,
 	changing.NoCompactions = false // without them, writes would stop for ever after many changes
 	changing.CacheBytes, changing.MemTableBytes = 0, 0
 	cut, err := wal.CutOff(changing, int64(until))
+	if early := new(wal.TooEarly); errors.As(err, &early) {
+		return nil, early // without the name of the copy, which is removed
+	}
 	if err == nil {
 		err = mend(changing, until, o)
 	}

@@ -54,7 +54,7 @@ func cutFolder(c *cobra.Command, o journal.CutOptions) error {
 		return fmt.Errorf("--temp-dir: %w", err)
 	}
 	var made *journal.CutCopy
-	err := whileRunning(c, func(ctx context.Context, progress func(journal.Progress)) (err error) {
+	err := whileRunning(c, "copied", func(ctx context.Context, progress func(journal.Progress)) (err error) {
 		o.Context, o.Progress = ctx, progress
 		made, err = journal.CutFolder(o)
 		return err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -88,7 +87,7 @@ func withProgress(c *cobra.Command, o *journal.SnapshotOptions, do func(journal.
 		return nil, fmt.Errorf("--temp-dir: %w", err)
 	}
 	var v *journal.VerifiedSnapshot
-	err := whileRunning(c, func(ctx context.Context, progress func(journal.Progress)) (err error) {
+	err := whileRunning(c, "unpacked", func(ctx context.Context, progress func(journal.Progress)) (err error) {
 		o.Context, o.Progress = ctx, progress
 		v, err = do(*o)
 		return err
@@ -96,9 +95,9 @@ func withProgress(c *cobra.Command, o *journal.SnapshotOptions, do func(journal.
 	return v, err
 }
 
-// whileRunning does something that takes long: it shows progress, and the first signal ends it, with
-// nothing left behind.
-func whileRunning(c *cobra.Command, do func(context.Context, func(journal.Progress)) error) error {
+// whileRunning does something that takes long: it shows progress, and a signal ends it, with nothing left
+// behind. made is the word for what it makes.
+func whileRunning(c *cobra.Command, made string, do func(context.Context, func(journal.Progress)) error) error {
 	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
@@ -106,7 +105,7 @@ func whileRunning(c *cobra.Command, do func(context.Context, func(journal.Progre
 	defer p.End()
 	err := do(ctx, shown(p))
 	if engine.Canceled(err) {
-		err = errors.New("stopped by a signal; what was unpacked is removed")
+		err = fmt.Errorf("stopped by a signal; what was %s is removed", made)
 	}
 	return err
 }
