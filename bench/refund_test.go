@@ -220,7 +220,7 @@ func openCases(s *engine.Served, n int) {
 // movements returns the end-to-end ids of the first n payments in the scheme's book.
 func movements(s *engine.Served, n int) (ids []string) {
 	for cursor := ""; len(ids) < n; {
-		page, next, err := s.Sim.Movements(context.Background(), 0, cursor, 10_000)
+		page, next, err := s.Sim.Settled(context.Background(), 0, cursor, 10_000)
 		if err != nil {
 			panic(err)
 		}

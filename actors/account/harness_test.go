@@ -151,6 +151,8 @@ var poison = ledger.CreateCharge{Amount: 100, Description: "poison", Claim: &led
 // counter is a scheme that accepts every payment and counts the calls. After hold was
 // called, calls do not return until release is called, even if their context has ended.
 type counter struct {
+	scheme.Unassigned // for the calls that accounts do not make
+
 	lookups, submits, asks atomic.Int64
 	returns                atomic.Int64
 	refuse                 atomic.Bool // true: every lookup answers that the key has no owner

@@ -39,6 +39,11 @@ type Scheme interface {
 	// first: those that have settled, and those that are under way. A payment that the scheme
 	// does not know, or that another account received, has none.
 	Returns(ctx context.Context, account pix.AccountID, endToEnd string) ([]ledger.Returned, error)
+	// Movements lists a page of what the scheme has told of our accounts since an instant, or would
+	// have told, the oldest first, and then the payments and refunds that are pending: what an engine
+	// needs that was restored from a snapshot. after is the Next of the page before, empty for the
+	// first page; most is the largest number of movements in a page, 1 or more.
+	Movements(ctx context.Context, since pix.Millis, after string, most int) (MovementPage, error)
 	// Book returns the scheme's own book of settled movements, for an audit.
 	Book(ctx context.Context) (Book, error)
 }
@@ -155,6 +160,28 @@ type Notice struct {
 	Situation  string // the directory's word for the fraud, in a notice of kind InfractionOpened
 }
 
+// Movement is one thing that the scheme has done with the money of our accounts, or a report about a
+// payment. A customer's payment that was refused is none.
+type Movement struct {
+	At pix.Millis // since when it is so: settled, rejected, reported; of what is pending, when it was submitted
+	// Notice is the notice about it, which names the account. Of a payment or a refund that is
+	// pending its Kind is 0, and only Tx, EndToEnd and Account are set.
+	Notice  Notice
+	Payment Payment   // the payout that is pending, settled or rejected, as it was submitted; with anything else the zero value
+	Owner   pix.Party // with Payment: the owner of its key; the zero value: the scheme does not say
+	Refund  Refund    // the refund that is pending, settled or rejected, as it was submitted; with anything else the zero value
+}
+
+// MovementPage is a page of movements.
+type MovementPage struct {
+	Movements []Movement // there may be fewer than were asked for, also none, in any page
+	Next      string     // where the next page begins, 1 to MaxAfter bytes; empty: this is the last page
+	Left      int        // with the first page: about how many movements follow it; 0: the scheme does not say, or none
+}
+
+// MaxAfter is the largest number of bytes in MovementPage.Next.
+const MaxAfter = 256
+
 // Book is the scheme's book of settled movements, in base units. Its sums only grow, except
 // that a refused payment is moved from Received to Refused.
 type Book struct {
@@ -237,6 +264,11 @@ func (Unassigned) Ask(_ context.Context, tx pix.TxID, _ string) (State, error) {
 // Returns returns ErrUnassigned.
 func (Unassigned) Returns(_ context.Context, _ pix.AccountID, endToEnd string) ([]ledger.Returned, error) {
 	return nil, fmt.Errorf("scheme: returns of %s: %w", endToEnd, ErrUnassigned)
+}
+
+// Movements returns ErrUnassigned.
+func (Unassigned) Movements(context.Context, pix.Millis, string, int) (MovementPage, error) {
+	return MovementPage{}, fmt.Errorf("scheme: list movements: %w", ErrUnassigned)
 }
 
 // Book returns ErrUnassigned.

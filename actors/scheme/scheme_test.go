@@ -21,11 +21,12 @@ func TestUnassigned(t *testing.T) {
 	register := s.RegisterKey(t.Context(), pix.Key{Value: "a@example.com"}, 7)
 	_, returns := s.Returns(t.Context(), 7, "E1")
 	deregister := s.DeregisterKey(t.Context(), pix.Key{Value: "a@example.com"}, 7)
+	_, movements := s.Movements(t.Context(), 1, "", 1)
 	_, book := s.Book(t.Context())
 	for want, err := range map[string]error{
 		"register a key of acc_aaaaaaaaaaaao": register, "deregister a key of acc_aaaaaaaaaaaao": deregister, "look up for " + tx.String(): lookup,
 		"submit " + tx.String(): submit, "ask for " + tx.String(): ask,
-		"return " + tx.String(): refund, "returns of E1": returns, "read the book": book,
+		"return " + tx.String(): refund, "returns of E1": returns, "list movements": movements, "read the book": book,
 	} {
 		var refused *Refused
 		if !errors.Is(err, ErrUnassigned) || !strings.Contains(err.Error(), want) || errors.As(err, &refused) {

@@ -89,7 +89,7 @@ func (g *gap) take(r *ledger.Record) {
 }
 
 // lacks reports whether a movement at the scheme is in the gap.
-func (g *gap) lacks(l *life, m *sim.Movement) bool {
+func (g *gap) lacks(l *life, m *sim.SettledMovement) bool {
 	if g == nil {
 		return false
 	}
@@ -114,7 +114,7 @@ func (g *gap) lacks(l *life, m *sim.Movement) bool {
 // lacksPayout is lacks for a payout. One that only waited when the snapshot was taken, for an
 // operator or in the queue, may have been paid since. The restored engine learns of that where it
 // sends it under the same id; under a renewed id it pays it again.
-func (g *gap) lacksPayout(l *life, m *sim.Movement) bool {
+func (g *gap) lacksPayout(l *life, m *sim.SettledMovement) bool {
 	p := l.chronicle0.payouts[m.Tx]
 	if p == nil {
 		return g.made[m.Tx] != 0
@@ -147,20 +147,20 @@ func (g *gap) waited(tx pix.TxID) bool {
 
 // paidOtherwise reports whether a payout that waited was paid by this movement without the
 // restored engine's knowledge: it did not settle here, or under another id.
-func (g *gap) paidOtherwise(l *life, m *sim.Movement, t *ledger.Transaction) bool {
+func (g *gap) paidOtherwise(l *life, m *sim.SettledMovement, t *ledger.Transaction) bool {
 	another := t.EndToEnd != m.EndToEnd
 	if t.Status != pix.StatusSettled {
 		_, refused := ledger.ParseRefusal(t.ReasonCode) // by the directory, before it was sent here
 		unsent := refused || slices.Contains([]string{ledger.ReasonQueueTimeout, ledger.ReasonExpired, ledger.ReasonDeclined}, t.ReasonCode)
 		return another || g.settled[m.Tx] || unsent && g.sent[m.Tx] != ""
 	}
-	all, _, err := l.outside.sim.Movements(ctx, 0, "", 1_000_000)
-	return err == nil && another && slices.ContainsFunc(all, func(o sim.Movement) bool { return o.Tx == t.ID && o.EndToEnd == t.EndToEnd })
+	all, _, err := l.outside.sim.Settled(ctx, 0, "", 1_000_000)
+	return err == nil && another && slices.ContainsFunc(all, func(o sim.SettledMovement) bool { return o.Tx == t.ID && o.EndToEnd == t.EndToEnd })
 }
 
 // returnsUnknown reports whether a return is of a payout that the restored engine does not know to
 // be paid under this id: it alerts and credits nothing.
-func (g *gap) returnsUnknown(l *life, m *sim.Movement) bool {
+func (g *gap) returnsUnknown(l *life, m *sim.SettledMovement) bool {
 	p := l.chronicle0.payouts[m.Tx]
 	return p != nil && m.EndToEnd == g.sent[m.Tx] && (g.underTwoIDs(&p.tx) || g.failedHere(&p.tx))
 }

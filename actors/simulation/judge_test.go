@@ -146,7 +146,7 @@ func (l *life) theBooks() {
 		want[id] += amount
 	}
 	paid := map[string]pix.TxID{}
-	moves, _, err := l.outside.sim.Movements(ctx, 0, "", 1_000_000)
+	moves, _, err := l.outside.sim.Settled(ctx, 0, "", 1_000_000)
 	if err != nil {
 		l.fail("movements: %v", err)
 	}
@@ -197,7 +197,7 @@ func (l *life) theBooks() {
 
 // cashInFee returns the fee in the record of a customer's payment. The amount of the fee was
 // checked when the record itself was checked.
-func (l *life) cashInFee(m sim.Movement) pix.Amount {
+func (l *life) cashInFee(m sim.SettledMovement) pix.Amount {
 	b, ok, err := l.journal.Get(layout.ReceivedKey(m.EndToEnd, m.Account))
 	if err != nil || !ok {
 		return 0 // the payment was not credited: the check of the balance will fail
@@ -213,7 +213,7 @@ func (l *life) cashInFee(m sim.Movement) pix.Amount {
 	return r.Tx.Fee
 }
 
-func (l *life) settledHere(m sim.Movement) {
+func (l *life) settledHere(m sim.SettledMovement) {
 	if l.flipped[m.Account] {
 		return
 	}

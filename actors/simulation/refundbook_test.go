@@ -300,13 +300,13 @@ func (c *chronicle) undecided(id pix.AccountID) (held pix.Amount) {
 
 // refundedHere checks that a refund that the scheme settled is settled here, and that the
 // scheme did not give back more of a payment than was paid.
-func (l *life) refundedHere(m sim.Movement) {
+func (l *life) refundedHere(m sim.SettledMovement) {
 	if l.flipped[m.Account] {
 		return
 	}
 	l.settledHere(m)
 	l.returnedOnce(m)
-	all, _, _ := l.outside.sim.Movements(ctx, 0, "", 1_000_000)
+	all, _, _ := l.outside.sim.Settled(ctx, 0, "", 1_000_000)
 	returned := pix.Amount(0)
 	for _, other := range all {
 		if other.Kind == sim.MovedRefund && other.EndToEnd == m.EndToEnd && !l.gap.lacks(l, &other) {
@@ -323,7 +323,7 @@ func (l *life) refundedHere(m sim.Movement) {
 // than was paid, with what it gave back in the gap. A merchant who refunds it again is the gap
 // that was accepted; a restored engine must not. What the original had sent too much, because a
 // refund that failed in doubt settled late, is the original's.
-func (l *life) returnedOnce(m sim.Movement) {
+func (l *life) returnedOnce(m sim.SettledMovement) {
 	t := l.chronicle0.refunds.newest[m.Tx]
 	if l.gap == nil || m.At < l.gap.at || t == nil || t.Refund.Case == nil || l.chronicle0.refunds.found[t.ID] {
 		return
@@ -335,7 +335,7 @@ func (l *life) returnedOnce(m sim.Movement) {
 			return
 		}
 	}
-	all, _, _ := l.outside.sim.Movements(ctx, 0, "", 1_000_000)
+	all, _, _ := l.outside.sim.Settled(ctx, 0, "", 1_000_000)
 	returned := pix.Amount(0)
 	for _, other := range all {
 		if other.Kind == sim.MovedRefund && other.EndToEnd == m.EndToEnd {

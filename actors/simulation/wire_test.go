@@ -39,6 +39,15 @@ func (w wire) answered(err error) error {
 	return err
 }
 
+// Movements implements scheme.Scheme.
+func (w wire) Movements(ctx context.Context, since pix.Millis, after string, most int) (page scheme.MovementPage, err error) {
+	if w.cut() {
+		return page, errLost
+	}
+	page, err = w.sim.Movements(ctx, since, after, most)
+	return page, w.answered(err)
+}
+
 // RegisterKey implements scheme.Scheme.
 func (w wire) RegisterKey(ctx context.Context, k pix.Key, id pix.AccountID) error {
 	if w.cut() {

@@ -54,6 +54,11 @@ func (s *scripted) Returns(context.Context, pix.AccountID, string) ([]ledger.Ret
 	return nil, nil
 }
 
+func (s *scripted) Movements(context.Context, pix.Millis, string, int) (scheme.MovementPage, error) {
+	s.t.Error("a payout lists no movements")
+	return scheme.MovementPage{}, nil
+}
+
 func (s *scripted) DeregisterKey(context.Context, pix.Key, pix.AccountID) error {
 	s.t.Error("a payout deregisters no key")
 	return nil

@@ -71,7 +71,7 @@ func (r *readRun) judge(e *Engine) error {
 // than was received.
 func (r *readRun) onceOnly(e *Engine) error {
 	paid, returned := map[string]int{}, map[string]pix.Amount{}
-	page, next, err := e.Sim.Movements(context.Background(), 0, "", 10_000)
+	page, next, err := e.Sim.Settled(context.Background(), 0, "", 10_000)
 	if err != nil || next != "" {
 		return fmt.Errorf("movements: %q %w", next, err)
 	}

@@ -141,7 +141,7 @@ func heard(ctx context.Context, s *sim.Sim, book *scheme.Book) (scheme.Book, err
 	for i := range floor.Accounts {
 		place[floor.Accounts[i].Account] = i
 	}
-	err := moved(ctx, s, book, func(m *sim.Movement) {
+	err := moved(ctx, s, book, func(m *sim.SettledMovement) {
 		if m.Kind == sim.MovedRefused {
 			refused[m.EndToEnd] = true
 		}
@@ -149,7 +149,7 @@ func heard(ctx context.Context, s *sim.Sim, book *scheme.Book) (scheme.Book, err
 	if err != nil {
 		return floor, err
 	}
-	return floor, moved(ctx, s, book, func(m *sim.Movement) {
+	return floor, moved(ctx, s, book, func(m *sim.SettledMovement) {
 		i, known := place[m.Account]
 		if !known {
 			return
@@ -169,9 +169,9 @@ func heard(ctx context.Context, s *sim.Sim, book *scheme.Book) (scheme.Book, err
 
 // moved calls fn for the simulator's movements from the oldest unacknowledged notice of a book
 // up to the book's time.
-func moved(ctx context.Context, s *sim.Sim, book *scheme.Book, fn func(*sim.Movement)) error {
+func moved(ctx context.Context, s *sim.Sim, book *scheme.Book, fn func(*sim.SettledMovement)) error {
 	for cursor, more := "", true; more; more = cursor != "" {
-		page, next, err := s.Movements(ctx, book.OldestOpen, cursor, 10_000)
+		page, next, err := s.Settled(ctx, book.OldestOpen, cursor, 10_000)
 		if err != nil {
 			return err
 		}

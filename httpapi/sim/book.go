@@ -143,7 +143,7 @@ func (s *service) movements(ctx context.Context, r *fasthttp.RequestCtx) (int, a
 	if err != nil {
 		return 0, nil, err
 	}
-	page, next, err := s.sim.Movements(ctx, since, string(r.QueryArgs().Peek("cursor")), limit)
+	page, next, err := s.sim.Settled(ctx, since, string(r.QueryArgs().Peek("cursor")), limit)
 	if err != nil {
 		return 0, nil, problem(err)
 	}

@@ -60,7 +60,7 @@ func Provide(r *router.Router, s scheme.Scheme, g *provider.Guard, log *slog.Log
 	for path, serve := range map[string]signed.Serve{
 		provider.PathRegister: answering(keyChange(s.RegisterKey)), provider.PathDeregister: answering(keyChange(s.DeregisterKey)),
 		provider.PathReturned: answering(v.returned), provider.PathBook: answering(message(provider.ReadBookQuestion, v.book)),
-		provider.PathCapabilities: signed.Capable,
+		provider.PathMovements: answering(message(provider.ReadMovementsQuestion, v.movements)), provider.PathCapabilities: signed.Capable,
 	} {
 		r.POST(path, signed.Handle(g, log, serve))
 	}
@@ -142,6 +142,11 @@ func (d *peer) returned(ctx context.Context, body []byte) (any, error) {
 	}
 	all, err := d.scheme.Returns(ctx, account, endToEnd)
 	return provider.TellReturned(all), err
+}
+
+func (d *peer) movements(ctx context.Context, q provider.MovementsQuestion) (any, error) {
+	page, err := d.scheme.Movements(ctx, q.SinceOf(), q.After, q.Limit)
+	return provider.TellMovements(page), problem(err)
 }
 
 func (d *peer) book(ctx context.Context, q provider.BookQuestion) (any, error) {

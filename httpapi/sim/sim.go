@@ -27,7 +27,7 @@ type Simulator interface {
 	SetCapacity(ctx context.Context, c sim.Capacity) error
 	Book(ctx context.Context) (scheme.Book, error)
 	Know(ctx context.Context, endToEnd string) (sim.Known, error)
-	Movements(ctx context.Context, since pix.Millis, cursor string, limit int) (page []sim.Movement, next string, err error)
+	Settled(ctx context.Context, since pix.Millis, cursor string, limit int) (page []sim.SettledMovement, next string, err error)
 }
 
 type service struct {

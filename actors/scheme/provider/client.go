@@ -99,7 +99,7 @@ func connected(o *Options, conns int) *http.Client {
 // rare reports whether messages to a path are about something else than payments.
 func rare(path string) bool {
 	switch path {
-	case PathRegister, PathDeregister, PathReturned, PathBook:
+	case PathRegister, PathDeregister, PathReturned, PathMovements, PathBook:
 		return true
 	}
 	return false

@@ -58,6 +58,7 @@ func TestConnections(t *testing.T) {
 		"register":   func() error { return p.RegisterKey(soon, payout.Key, 7) },
 		"deregister": func() error { return p.DeregisterKey(soon, payout.Key, 7) },
 		"returns":    func() error { _, err := p.Returns(soon, 7, payout.EndToEnd); return err },
+		"movements":  func() error { _, err := p.Movements(soon, 1, "", 1); return err },
 		"book":       func() error { _, err := p.Book(soon); return err },
 	} {
 		before := others.Load()

@@ -776,7 +776,7 @@ func TestRareTravelAlone(t *testing.T) {
 		o.able("256")
 		first := o.post(1)
 		alone := o.request(PathAsk)
-		for _, path := range []string{PathRegister, PathDeregister, PathReturned, PathBook} {
+		for _, path := range []string{PathRegister, PathDeregister, PathReturned, PathMovements, PathBook} {
 			go func() { _, _, _ = o.client.post(o.t.Context(), path, Done{}, MaxBody) }()
 			o.request(path).refuse(500)
 		}

@@ -185,6 +185,10 @@ func ReadPayment(body []byte) (p scheme.Payment, err error) {
 	if err := decode(body, &m, false); err != nil {
 		return p, err
 	}
+	return m.parse()
+}
+
+func (m *Payment) parse() (p scheme.Payment, err error) {
 	if p.Tx, p.Account, err = parseNames(m.TransactionID, m.EndToEndID, m.AccountID); err != nil {
 		return p, err
 	}

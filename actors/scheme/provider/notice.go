@@ -90,7 +90,7 @@ func ReadNotice(body []byte) (scheme.Notice, error) {
 	if err := decode(body, &grown, true); err != nil {
 		return scheme.Notice{}, err
 	}
-	kind, known := kinds[grown.Kind]
+	_, known := kinds[grown.Kind]
 	switch {
 	case grown.Kind == "":
 		return scheme.Notice{}, errors.New("kind is required")
@@ -100,6 +100,15 @@ func ReadNotice(body []byte) (scheme.Notice, error) {
 	var m Notice
 	if err := decode(body, &m, false); err != nil {
 		return scheme.Notice{}, err
+	}
+	return m.parse()
+}
+
+// parse reads a notice of a kind that this version knows.
+func (m *Notice) parse() (scheme.Notice, error) {
+	kind, known := kinds[m.Kind]
+	if !known {
+		return scheme.Notice{}, fmt.Errorf("%w: %s", ErrKind, redact.Code(m.Kind))
 	}
 	if err := m.only(kind); err != nil {
 		return scheme.Notice{}, err

@@ -40,6 +40,10 @@ func ReadReturn(body []byte) (r scheme.Refund, err error) {
 	if err := decode(body, &m, false); err != nil {
 		return r, err
 	}
+	return m.parse()
+}
+
+func (m *Return) parse() (r scheme.Refund, err error) {
 	if r.Tx, r.Account, err = parseNames(m.TransactionID, m.EndToEndID, m.AccountID); err != nil {
 		return r, err
 	}

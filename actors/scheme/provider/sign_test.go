@@ -86,6 +86,7 @@ func TestExamples(t *testing.T) {
 			return again(ReturnedQuestion{a.String(), e}, err)
 		},
 		PathBook:         func(b []byte) (string, error) { q, err := ReadBookQuestion(b); return again(q, err) },
+		PathMovements:    func(b []byte) (string, error) { q, err := ReadMovementsQuestion(b); return again(q, err) },
 		PathCapabilities: func(b []byte) (string, error) { return again(Done{}, decode(b, &Done{}, false)) },
 		PathGroup:        func([]byte) (string, error) { return "", errors.New("a group has no object of its own") },
 	}
@@ -115,6 +116,15 @@ func TestExamples(t *testing.T) {
 				t.Errorf("the returns shown: %v", err)
 			}
 			seen["returns"]++
+		case strings.HasPrefix(line, `200 {"movements"`):
+			var m MovementList
+			if err := decode([]byte(line[4:]), &m, false); err != nil {
+				t.Fatal(err)
+			}
+			if page, err := m.parse(); err != nil || string(encode(TellMovements(page))) != line[4:] {
+				t.Errorf("the movements shown: %v", err)
+			}
+			seen["movements"]++
 		case strings.HasPrefix(line, `200 {"at"`):
 			var b Book
 			if err := decode([]byte(line[4:]), &b, false); err != nil {
@@ -126,7 +136,7 @@ func TestExamples(t *testing.T) {
 			seen["books"]++
 		}
 	}
-	if len(seen) != len(requests)+3 || seen["messages"] != 19 || seen["books"] != 3 || seen["returns"] != 1 {
+	if len(seen) != len(requests)+4 || seen["messages"] != 21 || seen["books"] != 3 || seen["movements"] != 2 || seen["returns"] != 1 {
 		t.Errorf("the page shows %v", seen)
 	}
 }

@@ -64,6 +64,8 @@ func testContract(t *testing.T, create func(t *testing.T) body) {
 		{"refunds may come to more than the payment", returnsMoreThanCame},
 		{"a lost process loses no refund", refundsSurvive},
 		{"the refunds of a payment are listed", listsReturns},
+		{"movements are listed", listsMovements},
+		{"a refused payment is no movement", listsNoRefused},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()

@@ -26,6 +26,7 @@ const (
 	rowInfraction = 'i' // a report of a customer's payment, by its own id
 	rowLimited    = 'l' // the number of limits that a payout's lookups have met, by the payout's transaction id
 	rowCapacity   = 'c' // the limit that every lookup meets
+	rowOther      = 'h' // what is listed beside the movements, by its time: a rejection, a report, a payment that stays pending
 )
 
 // keyRow is one of the engine's PIX keys.
@@ -45,6 +46,11 @@ type payment struct {
 	At       pix.Millis    `cbor:"6,keyasint"` // time of submission
 	DueAt    pix.Millis    `cbor:"7,keyasint"` // time from which on the payment is settled or rejected
 	Reason   string        `cbor:"8,keyasint,omitempty"`
+
+	KeyType       pix.KeyType `cbor:"9,keyasint,omitempty"` // 0: written by a version that did not keep it, nor what follows
+	RecipientISPB string      `cbor:"10,keyasint,omitempty"`
+	Description   string      `cbor:"11,keyasint,omitempty"`
+	Purpose       string      `cbor:"12,keyasint,omitempty"`
 }
 
 // arrival is a customer's payment to one of the engine's keys.

@@ -31,6 +31,7 @@ func TestGolden(t *testing.T) {
 		&payment{
 			Tx: tx, Account: 7, EndToEnd: "E99999004202603011200abcdefghijk", Amount: 1_000_000, Key: "ana@example.com",
 			At: 1772366400000, DueAt: 1772366400200, Reason: "AC03",
+			KeyType: pix.KeyEmail, RecipientISPB: "99999005", Description: "supplier", Purpose: "IPAY",
 		},
 		&arrival{
 			EndToEnd: "E60701190202603011200abcdefghijk", Account: 7, Key: "ana@example.com", Amount: 500, TxID: "PIXIN1",

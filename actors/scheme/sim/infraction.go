@@ -100,5 +100,5 @@ func (s *Sim) Withdraw(ctx context.Context, id string) error {
 // tell writes an infraction in its present state, with the notice n about it.
 func (s *Sim) tell(at pix.Millis, i *infraction, tag byte, n scheme.Notice) <-chan error {
 	reported := item{at: at, key: openKey(at, append([]byte{tag}, i.ID...)), notice: n}
-	return s.append([]wal.Op{set(key(rowInfraction, i.ID), i), reported.openRow(tag)}, func() { s.out.add(reported) })
+	return s.append([]wal.Op{set(key(rowInfraction, i.ID), i), reported.openRow(tag), otherRow(at, tag, i.ID)}, func() { s.out.add(reported) })
 }

@@ -95,8 +95,8 @@ func (s *Sim) eachMovementUpTo(from []byte, here mark, fn func(mark, *movement) 
 	})
 }
 
-// Movement is a settled movement of money.
-type Movement struct {
+// SettledMovement is a settled movement of money.
+type SettledMovement struct {
 	At       pix.Millis
 	Kind     MovementKind
 	Tx       pix.TxID // transaction id of a payout, of a returned payout or of a refund; else zero
@@ -107,12 +107,12 @@ type Movement struct {
 	Other    string     // the counterparty's ISPB
 }
 
-// ErrCursor is the error for a cursor that Movements never returned.
+// ErrCursor is the error for a cursor that neither Settled nor Movements returned.
 var ErrCursor = errors.New("not a next_cursor of the movements")
 
-// Movements returns up to limit (1 or more) movements settled at or after since, oldest
+// Settled returns up to limit (1 or more) movements settled at or after since, oldest
 // first. With a cursor the page begins after that cursor; next is empty on the last page.
-func (s *Sim) Movements(ctx context.Context, since pix.Millis, cursor string, limit int) (page []Movement, next string, err error) {
+func (s *Sim) Settled(ctx context.Context, since pix.Millis, cursor string, limit int) (page []SettledMovement, next string, err error) {
 	from := mark{At: max(since, 0)}.key()
 	if cursor != "" {
 		after, err := parseCursor(cursor)
@@ -133,7 +133,7 @@ func (s *Sim) Movements(ctx context.Context, since pix.Millis, cursor string, li
 			next = last.cursor()
 			return false, nil
 		}
-		page, last = append(page, Movement{
+		page, last = append(page, SettledMovement{
 			At: at.At, Kind: m.Kind, Tx: m.Tx, EndToEnd: m.EndToEnd, ReturnID: m.ReturnID,
 			Account: m.Account, Amount: m.Amount, Other: m.Other,
 		}), at

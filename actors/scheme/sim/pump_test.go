@@ -213,7 +213,7 @@ func TestAddedUpOnce(t *testing.T) {
 		}
 		p.open()
 	}
-	page, _, err := p.Movements(t.Context(), 0, "", 1000)
+	page, _, err := p.Settled(t.Context(), 0, "", 1000)
 	if err != nil || len(page) != 35 {
 		t.Errorf("%d movements, %v", len(page), err)
 	}

@@ -41,7 +41,7 @@ func TestReadOnlyBook(t *testing.T) {
 	if err != nil || len(got.Accounts) != 1 || got.Accounts[0] != want.Accounts[0] || got.Accounts[0].Sent != 510 || got.OldestOpen != want.OldestOpen {
 		t.Errorf("%+v %v, want %+v", got, err, want)
 	}
-	if page, _, err := s.Movements(t.Context(), 0, "", 10); len(page) != 2 || err != nil {
+	if page, _, err := s.Settled(t.Context(), 0, "", 10); len(page) != 2 || err != nil {
 		t.Errorf("%+v %v", page, err)
 	}
 	_, _, paid := s.Pay(t.Context(), Payment{Key: shop.Value, Amount: 5})

@@ -95,7 +95,7 @@ func (s *Sim) refundRows(row *refund, original *arrival) ([]wal.Op, item) {
 	i := item{at: row.DueAt, key: openKey(row.DueAt, own), notice: row.notice()}
 	ops := []wal.Op{set(own, row), i.openRow(rowRefund)}
 	if row.Reason != "" {
-		return ops, i
+		return append(ops, row.other()), i
 	}
 	if row.DueAt == row.At {
 		i.at += lateNotice

@@ -65,8 +65,8 @@ func (p *pump) judgeRefunds(paid string, first, second, bad scheme.Refund) {
 	if err != nil || k.Kind != MovedPayment || fmt.Sprint(k.Returns) != fmt.Sprint(returns) {
 		t.Errorf("%+v %v", k, err)
 	}
-	page, _, err := p.Movements(t.Context(), settledAt, "", 10)
-	if err != nil || len(page) != 1 || page[0] != (Movement{
+	page, _, err := p.Settled(t.Context(), settledAt, "", 10)
+	if err != nil || len(page) != 1 || page[0] != (SettledMovement{
 		At: settledAt, Kind: MovedRefund, Tx: first.Tx, EndToEnd: paid, ReturnID: first.EndToEnd, Account: 7, Amount: 30, Other: payerISPB,
 	}) {
 		t.Errorf("%+v %v", page, err)

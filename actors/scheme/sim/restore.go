@@ -3,7 +3,6 @@ package sim
 import (
 	"errors"
 
-	"pixd/actors/pix"
 	"pixd/wal"
 )
 
@@ -39,44 +38,43 @@ func (s *Sim) restoreMovements() error {
 // errNoMovements refuses to read only a book that must be written first.
 var errNoMovements = errors.New("the book was written by a version without movements, or never finished: open it once with serve or sim")
 
-// atOnce is the number of movements that makeMovements writes in one entry.
+// atOnce is the number of rows that a writer writes in one entry.
 const atOnce = 1000
+
+// writer writes rows, many in one entry.
+type writer struct {
+	sim *Sim
+	ops []wal.Op // not written yet
+}
+
+func (w *writer) add(op wal.Op) error {
+	w.ops = append(w.ops, op)
+	if len(w.ops) < atOnce {
+		return nil
+	}
+	done := w.sim.append(w.ops, nil)
+	w.ops = nil
+	return <-done
+}
 
 // makeMovements adds movements to a book that was written by a version without them, and then
 // writes a mark, which shows that this was done. In a new book it writes only the mark. If
 // the process ends before the mark is written, the next process does the same again.
 func (s *Sim) makeMovements() error {
-	var ops []wal.Op
-	add := func(at pix.Millis, m *movement) error {
-		ops = append(ops, s.movementRow(at, m))
-		if len(ops) < atOnce {
+	w := writer{sim: s}
+	err := scanRows(s, rowPayment, func(p *payment) error {
+		if p.Reason != "" {
 			return nil
 		}
-		done := s.append(ops, nil)
-		ops = nil
-		return <-done
-	}
-	err := s.store.Scan([]byte{rowPayment}, []byte{rowPayment + 1}, func(k, v []byte) (bool, error) {
-		var p payment
-		if err := decode(k, v, &p); err != nil || p.Reason != "" {
-			return true, err
-		}
-		return true, add(p.DueAt, &movement{
+		return w.add(s.movementRow(p.DueAt, &movement{
 			Kind: MovedPayout, Account: p.Account, Amount: p.Amount, Other: recipientISPB, EndToEnd: p.EndToEnd, Tx: p.Tx,
-		})
+		}))
 	})
+	if err == nil {
+		err = scanRows(s, rowArrival, func(a *arrival) error { return w.add(s.movementRow(a.At, a.movement())) })
+	}
 	if err != nil {
 		return err
 	}
-	err = s.store.Scan([]byte{rowArrival}, []byte{rowArrival + 1}, func(k, v []byte) (bool, error) {
-		var a arrival
-		if err := decode(k, v, &a); err != nil {
-			return false, err
-		}
-		return true, add(a.At, a.movement())
-	})
-	if err != nil {
-		return err
-	}
-	return <-s.append(append(ops, set(markKey, mark{})), nil)
+	return <-s.append(append(w.ops, set(markKey, mark{})), nil)
 }

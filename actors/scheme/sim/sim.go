@@ -125,6 +125,9 @@ func (s *Sim) restore() error {
 	if err := s.restoreMovements(); err != nil {
 		return err
 	}
+	if err := s.makeOthers(); err != nil {
+		return err
+	}
 	if err := s.restoreCapacity(); err != nil {
 		return err
 	}

@@ -116,6 +116,7 @@ func (s *Sim) decide(p *scheme.Payment, o outcome, held bool) *payment {
 	row := &payment{
 		Tx: p.Tx, Account: p.Account, EndToEnd: p.EndToEnd, Amount: p.Amount, Key: p.Key.Value,
 		At: now, DueAt: now + s.delay(), Reason: o.reason,
+		KeyType: p.Key.Type, RecipientISPB: p.RecipientISPB, Description: p.Description, Purpose: p.Purpose,
 	}
 	if !inTime(p.EndToEnd, now) {
 		row.Reason = "FF08"
@@ -142,12 +143,12 @@ const lateNotice = 1000
 // and of that return too. The caller holds the lock order.
 func (s *Sim) follows(ops []wal.Op, row *payment, o outcome) ([]wal.Op, []item) {
 	if row.DueAt == never {
-		return ops, nil
+		return append(ops, row.other()), nil
 	}
 	own := item{at: row.DueAt, key: openKey(row.DueAt, row.Tx[:]), notice: row.notice()}
 	ops = append(ops, own.openRow(rowPayment))
 	if row.Reason != "" {
-		return ops, []item{own}
+		return append(ops, row.other()), []item{own}
 	}
 	if row.DueAt == row.At {
 		own.at += lateNotice
