@@ -162,7 +162,7 @@ func (m *Machine) job(l ledger.Launch) transfer.Job {
 func (m *Machine) keep(d *ledger.Decision) {
 	for i := range d.Records {
 		r := &d.Records[i]
-		if r.Claim == nil || !r.Kind.Answers() {
+		if r.Claim == nil || r.Stored != nil || r.Kind != ledger.AnswerKept && !r.Kind.Answers() {
 			continue
 		}
 		reported := d.Answer

@@ -99,7 +99,7 @@ func (a *Account) Record(r *ledger.Record) {
 	switch r.Kind {
 	case ledger.Credited, ledger.PaymentReceived, ledger.ReturnReceived:
 		a.move(&a.balance, t.Amount-t.Fee)
-	case ledger.PayoutHeld, ledger.RefundHeld:
+	case ledger.PayoutHeld, ledger.RefundHeld, ledger.PayoutFound, ledger.RefundFoundOpen:
 		a.hold(r)
 	case ledger.PayoutSettled, ledger.RefundSettled:
 		a.move(&a.balance, -t.Amount-t.Fee)

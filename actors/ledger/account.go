@@ -78,7 +78,7 @@ func (a *Account) follows(r *Record) error {
 	if !ok || want != r.Totals {
 		return fmt.Errorf("totals %+v where %+v follow", r.Totals, want)
 	}
-	if r.Kind.row().held == brings && want.Balance < want.Held {
+	if k := r.Kind.row(); k.held == brings && !k.found && want.Balance < want.Held {
 		return fmt.Errorf("%d held of a balance of %d", want.Held, want.Balance)
 	}
 	return r.Totals.check()
@@ -121,7 +121,7 @@ func (t Totals) after(r *Record) (Totals, bool) {
 	if r.Kind == SubscriptionMade {
 		t.Subscriptions++
 	}
-	t.Events += uint64(len(r.Events))
+	t.Events += r.Skipped + uint64(len(r.Events))
 	return t, ok
 }
 

@@ -182,7 +182,11 @@ func (d *draft) countFound(r FoundReturn) *Refusal {
 	case r.Open:
 		return nil
 	case t == nil:
-		return d.findRefund(r)
+		found, refused := d.findRefund(r, "")
+		if refused == nil {
+			d.alert(AlertLate, found, "the scheme has settled a refund that the journal lacks since the restore: its amount is debited")
+		}
+		return refused
 	case t.Voided():
 		d.facts.Counted = r.Counted
 		_, refused := d.settleRefundLate(*t)
@@ -193,9 +197,12 @@ func (d *draft) countFound(r FoundReturn) *Refusal {
 
 // findRefund adds the record of a refund that an engine made after the snapshot and that the
 // restored journal lacks: it is debited under the ids that the scheme has.
-func (d *draft) findRefund(r FoundReturn) *Refusal {
+func (d *draft) findRefund(r FoundReturn, description string) (*Transaction, *Refusal) {
 	t := d.refundOf(r.ID, "", originalOf(d.facts.Original), r.Amount)
 	t.EndToEnd, t.Refund.Code, t.Transfer = r.ReturnID, r.Reason, TransferPart{}
+	if description != "" {
+		t.Description = description
+	}
 	d.facts.Counted = nil
 	if k, part := d.caseOfReturn(r); k != nil {
 		k.Parts = max(k.Parts, part) // the next refund of the case gets another id
@@ -214,11 +221,10 @@ func (d *draft) findRefund(r FoundReturn) *Refusal {
 	sums := d.countBack(&t, CaseCounted)
 	d.show(&t)
 	d.bookAs(&t, pix.StatusSettled)
-	if refused := d.add(RefundFound, Body{Tx: &t, Sums: sums, Events: []pix.EventKind{pix.EventRefundCompleted}}); refused != nil {
-		return refused
+	if refused := d.add(RefundFound, Body{Tx: &t, Sums: sums, Suffixes: suffixOf(&t), Events: []pix.EventKind{pix.EventRefundCompleted}}); refused != nil {
+		return nil, refused
 	}
-	d.alert(AlertLate, &t, "the scheme has settled a refund that the journal lacks since the restore: its amount is debited")
-	return nil
+	return &t, nil
 }
 
 // partsSought is how many refunds of one case are looked for beyond those that the journal has.
@@ -231,12 +237,16 @@ func (d *draft) caseOfReturn(r FoundReturn) (*Case, uint64) {
 	if r.Reason != fraudCode {
 		return nil, 0
 	}
-	for _, k := range slices.Concat([]*Case{d.facts.Case}, d.facts.Rivals, d.facts.Lacking) {
+	all := slices.DeleteFunc(slices.Concat([]*Case{d.facts.Case}, d.facts.Rivals, d.facts.Lacking), func(k *Case) bool { return k == nil })
+	for _, k := range all {
 		for part := k.Parts + 1; part <= k.Parts+partsSought; part++ {
 			if r.ReturnID[len(r.ReturnID)-pix.SuffixChars:] == d.partSuffix(k, part) {
 				return d.newest(k), part
 			}
 		}
 	}
-	return d.newest(d.facts.Case), 0
+	if len(all) == 0 {
+		return nil, 0
+	}
+	return d.newest(all[0]), 0
 }

@@ -51,6 +51,9 @@ func (d *draft) add(kind RecordKind, b Body) *Refusal {
 		b.Sums = &kept
 	}
 	b.Deliveries = d.account.deliveries(b.Events)
+	if s := &d.stamp.Terms.Restored; len(d.records) == 0 && d.account.Seq > 0 && d.account.Time < s.At {
+		b.Skipped = s.Skip
+	}
 	r := Record{
 		Account: d.account.ID,
 		Seq:     d.account.Seq + uint64(len(d.records)) + 1,

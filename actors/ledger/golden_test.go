@@ -151,6 +151,9 @@ func goldenRecords() []Record {
 
 		RefundFound: {Tx: foundRefund(), Sums: sums, Events: []pix.EventKind{pix.EventRefundCompleted}},
 
+		PayoutFound:     {Tx: waited(pix.TxPayout, pix.StatusAccepted), Moved: &Moved{"E99999004202602011200abcdefghijk", row}, Row: &row, Skipped: 300, Suffixes: []string{"abcdefghijk", "bbcdefghijk"}},
+		RefundFoundOpen: {Tx: waited(pix.TxRefund, pix.StatusAccepted), Sums: sums, Suffixes: []string{"abcdefghijk"}},
+
 		CaseOpened:      {Sums: sums, Events: []pix.EventKind{pix.EventRefundRequested}},
 		CaseWasDefended: {Claim: fullClaim(), Stored: stored},
 		CaseWasClosed:   {Sums: sums, Events: []pix.EventKind{pix.EventCaseClosed}},

@@ -161,6 +161,8 @@ func (h *harness) try(c Command, inactive bool) (Decision, error) {
 		r := &d.Records[i]
 		if r.Claim != nil && r.Kind.Answers() {
 			r.Stored = h.render(d.Records[i:], r)
+		} else if r.Claim != nil && r.Kind == AnswerKept && r.Stored == nil {
+			r.Stored = h.render(nil, &Record{Body: Body{Tx: d.Tx, Claim: r.Claim}})
 		}
 		h.write(r)
 	}

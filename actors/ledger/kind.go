@@ -68,6 +68,9 @@ const (
 	CaseResumed RecordKind = 45 // an operator let the engine go on with the case
 	RefundFound RecordKind = 46 // the scheme has a settled refund that the journal lacks since a restore: it is debited without a hold
 	CaseCounted RecordKind = 47 // a refund that the journal lacks since a restore counts towards the case: it holds less
+
+	PayoutFound     RecordKind = 48 // the scheme has a payout that the journal lacks since a restore: amount and fee are held, also where the balance is lower
+	RefundFoundOpen RecordKind = 49 // the scheme has a refund that has not settled and that the journal lacks since a restore: its amount is held, also where the balance is lower
 )
 
 // entity is the kind of thing that a record is about.
@@ -95,6 +98,7 @@ type kindRow struct {
 	books   bool             // the record gives the transaction a final status and a place in the statement
 	balance sign             // how the record changes the balance
 	held    sign             // how the record changes the held amount
+	found   bool             // the transaction is taken over from the scheme
 	answers bool             // the record stores the answer to the request of its idempotency claim
 	rows    rowsOf           // function that makes the rows which the record writes and deletes; nil: no rows of its own
 }
@@ -244,7 +248,15 @@ var kinds = [...]kindRow{
 
 	RefundFound: {
 		name: "refund.found", entity: entityTransaction, from: []pix.TxStatus{0}, to: pix.StatusSettled,
-		shows: true, books: true, balance: takes, sums: true, rows: together(itemRows, statementRow, refundRow, sumsRow),
+		shows: true, books: true, balance: takes, sums: true, found: true, rows: together(itemRows, statementRow, refundRow, suffixRows, sumsRow),
+	},
+	RefundFoundOpen: {
+		name: "refund.found_open", entity: entityTransaction, from: []pix.TxStatus{0}, to: pix.StatusAccepted,
+		shows: true, held: brings, sums: true, found: true, rows: together(itemRows, refundHoldRows, openRow, suffixRows, sumsRow),
+	},
+	PayoutFound: {
+		name: "payout.found", entity: entityTransaction, from: []pix.TxStatus{0}, to: pix.StatusAccepted,
+		shows: true, held: brings, found: true, rows: together(itemRows, suffixRows, holdRows, openRow),
 	},
 
 	CaseOpened:      {name: "case.opened", entity: entityCase, cases: []pix.CaseStatus{0}, caseTo: pix.CaseOpen, sums: true, rows: caseRows},

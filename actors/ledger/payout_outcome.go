@@ -8,6 +8,11 @@ import (
 // ofPayout decides about the result of a payout. A result that was applied before changes
 // nothing; a result that contradicts a final status raises an alert.
 func (c *outcome) ofPayout(d *draft) Decision {
+	if c.Restored {
+		if out, decided := c.restoredPayout(d); decided {
+			return out
+		}
+	}
 	if c.Notice && d.namesAnother(c.tx, c.EndToEnd) {
 		return d.unchanged(c.tx)
 	}

@@ -75,6 +75,19 @@ func (g *gathering) renewal(t *Transaction) (Chain, error) {
 	return c, nil
 }
 
+// movedBy returns the row of the present id of a payout that the scheme has under another id, as moved
+// does; nil where the merchant chose the id.
+func (g *gathering) movedBy(t *Transaction) (*Moved, error) {
+	if t.Payout.OwnEndToEnd {
+		return nil, nil
+	}
+	row, err := g.rowOf(t)
+	if err != nil || row == nil {
+		return nil, err
+	}
+	return g.moved(t.EndToEnd, row)
+}
+
 // renew may change the end-to-end id of a payout that leaves a queue or is approved. If an
 // equal payout was sent meanwhile under another id, this payout takes that id. Otherwise,
 // if its own id is too old, it gets a new one. An id that the merchant chose is never

@@ -40,7 +40,7 @@ func shownRows(rows []layout.Row, r *Record) []layout.Row {
 // place in a directory queue, and its due row.
 func openRows(rows []layout.Row, r *Record) []layout.Row {
 	t := r.Tx
-	rows = append(itemRows(rows, r), layout.Row{Key: layout.OpenKey(r.Account, t.ID), Value: layout.SeqRow(r.Seq)})
+	rows = openRow(itemRows(rows, r), r)
 	if m := r.Moved; m != nil {
 		rows = append(rows, layout.Row{Key: layout.EndToEndKey(m.EndToEnd), Value: m.Row.Encode()})
 	}
@@ -55,6 +55,19 @@ func openRows(rows []layout.Row, r *Record) []layout.Row {
 	}
 	rows = append(rows, layout.Row{Key: layout.DueKey(r.DueWasKind, r.DueWas, r.Account, layout.EntityID(t.ID))})
 	return append(rows, layout.Row{Key: t.dueKey(r.Account), Value: layout.SeqRow(r.Seq)})
+}
+
+// openRow writes the row that says that a payout or refund is in flight.
+func openRow(rows []layout.Row, r *Record) []layout.Row {
+	return append(rows, layout.Row{Key: layout.OpenKey(r.Account, r.Tx.ID), Value: layout.SeqRow(r.Seq)})
+}
+
+// suffixRows writes the rows by which the transaction of the record is found beside its own id.
+func suffixRows(rows []layout.Row, r *Record) []layout.Row {
+	for _, s := range r.Suffixes {
+		rows = append(rows, layout.Row{Key: layout.SuffixKey(s), Value: layout.EndToEndRow{Account: r.Account, ID: r.Tx.ID, Seq: r.Seq}.Encode()})
+	}
+	return rows
 }
 
 // openAgain writes the rows of a payout or refund that was in flight before. Its open row is

@@ -33,6 +33,8 @@ type RequestRefund struct {
 type refundFacts struct {
 	RequestRefund
 	original *layout.Original // the received payment to refund; nil: the account received no such payment
+	found    *Transaction     // the refund that an earlier request with the same Idempotency-Key made, where the journal has it from the scheme alone; nil: there is none
+	suffix   string           // the end of the id of a refund with an Idempotency-Key
 }
 
 func (c RequestRefund) traits() Traits { return Traits{Claim: c.Claim, AwaitsScheme: true} }
@@ -40,9 +42,15 @@ func (c RequestRefund) traits() Traits { return Traits{Claim: c.Claim, AwaitsSch
 // gather reads the payment and its refund sums. Any transaction but a received payment counts as unknown.
 func (c RequestRefund) gather(g *gathering) (decider, error) {
 	o, err := g.findPayment(c.Original)
-	f := &refundFacts{c, o}
+	f := &refundFacts{RequestRefund: c, original: o}
 	if err != nil || o == nil {
 		return f, err
+	}
+	if c.Claim != nil {
+		f.suffix = pix.RefundSuffix(g.stamp.Terms.Secret, g.account.ID, []byte(o.EndToEnd), c.Claim.Scope[:])
+		if f.found, err = g.foundUnder(f.suffix); err != nil || f.found != nil {
+			return f, err
+		}
 	}
 	if g.cases.Sums, err = g.readSums(o.ID, o.Amount); err == nil && g.cases.Sums.Held > 0 {
 		g.cases.Rivals, err = g.holdersOf(&g.cases.Sums)
@@ -102,6 +110,9 @@ func (c *refundFacts) decide(d *draft) Decision {
 	if amount == 0 {
 		amount = c.original.Amount
 	}
+	if c.found != nil {
+		return c.repeatOf(d, amount)
+	}
 	counts, counted := d.countTowards(amount)
 	if amount > d.facts.Sums.Left()+counted {
 		return refuseWith(refuse(RefuseOverRefund, "the refunds would exceed the original amount"))
@@ -109,9 +120,9 @@ func (c *refundFacts) decide(d *draft) Decision {
 	if amount > min(d.totals.free(), d.stamp.Durable.free())+counted {
 		return refuseWith(refuse(RefuseSafeBalance, "insufficient balance"))
 	}
-	suffix := pix.Base62(sha256.Sum256(d.stamp.ID[:]))
-	if c.Claim != nil {
-		suffix = pix.RefundSuffix(d.stamp.Terms.Secret, d.account.ID, c.original.ID[:], c.Claim.Scope[:])
+	suffix := c.suffix
+	if suffix == "" {
+		suffix = pix.Base62(sha256.Sum256(d.stamp.ID[:]))
 	}
 	t := d.refundOf(d.stamp.ID, suffix, c.original, amount)
 	t.Description, t.Refund.Code, t.Transfer.Claim, t.Refund.Counts = c.Description, c.Reason, c.Claim, counts

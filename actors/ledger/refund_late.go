@@ -137,18 +137,24 @@ func (d *draft) countBack(t *Transaction, kind RecordKind) *layout.RefundSums {
 		k.Short = max(0, k.Short-max(0, share.Amount-k.Held))
 		d.shrink(kind, k, &sums, share.Amount)
 	}
-	for _, rival := range slices.Backward(d.facts.Rivals) { // the oldest case keeps its hold longest
-		k := d.newest(rival)
-		excess := t.Amount - (sums.Amount - sums.Settled - sums.InFlight - sums.Held)
-		if excess > 0 && k.Held > 0 {
-			k.Short += min(excess, k.Held)
-			d.shrink(CaseReduced, k, &sums, excess)
-		}
-	}
+	d.makeRoom(t.Amount, &sums)
 	sums.Settled += t.Amount
 	sums.Excess = max(sums.Excess, sums.Settled+sums.InFlight+sums.Held-sums.Amount)
 	t.Refund.Refunded = sums.Settled
 	return &sums
+}
+
+// makeRoom takes off what cases hold of the payment what a refund of the amount needs beyond what is
+// left of the payment.
+func (d *draft) makeRoom(amount pix.Amount, sums *layout.RefundSums) {
+	for _, rival := range slices.Backward(d.facts.Rivals) { // the oldest case keeps its hold longest
+		k := d.newest(rival)
+		excess := amount - (sums.Amount - sums.Settled - sums.InFlight - sums.Held)
+		if excess > 0 && k.Held > 0 {
+			k.Short += min(excess, k.Held)
+			d.shrink(CaseReduced, k, sums, excess)
+		}
+	}
 }
 
 // shrink takes at most part off what a case holds. A decided case that holds and lacks nothing

@@ -20,7 +20,7 @@ func (g *gathering) refundOutcome(c *outcome) (err error) {
 	if f.Sums, err = g.readSums(c.tx.Refund.Original, c.tx.Refund.OriginalAmount); err != nil {
 		return err
 	}
-	if late := c.tx.Voided() && c.Result == TransferIsSettled; late && f.Sums.Held > 0 {
+	if c.late() && f.Sums.Held > 0 {
 		if f.Rivals, err = g.holdersOf(&f.Sums); err != nil {
 			return err
 		}
@@ -40,6 +40,13 @@ func (g *gathering) refundOutcome(c *outcome) (err error) {
 	return g.readPayment()
 }
 
+// late tells whether the result is the settlement of a refund that had failed and may have settled all
+// the same: in a restored journal any may, as it may have been sent again since.
+func (c *outcome) late() bool {
+	failed := c.tx.Voided() || c.Restored && c.tx.Status == pix.StatusFailed
+	return failed && c.Result == TransferIsSettled
+}
+
 // ofRefund decides about the result of a refund. No time limit ends a refund: only the
 // scheme's word does, also where the word is that the scheme does not know a refund which must not
 // be sent again. Such a refund may still settle.
@@ -49,7 +56,7 @@ func (c *outcome) ofRefund(d *draft) Decision {
 		return d.unchanged(&t)
 	}
 	if !t.Status.InFlight() {
-		return d.refundAfterwards(t, &c.ResolveTransfer)
+		return d.refundAfterwards(t, c)
 	}
 	switch {
 	case c.Result == TransferIsAccepted || c.Result == TransferIsOpen:
@@ -245,10 +252,10 @@ func (d *draft) alertStopped(k *Case, t *Transaction, beside pix.Amount) {
 // refundAfterwards handles a result that is reported for a refund whose status is final
 // already. Only a settlement of a refund that failed in doubt changes something: the refund
 // is debited. Any other result that contradicts the status raises an alert.
-func (d *draft) refundAfterwards(t Transaction, c *ResolveTransfer) Decision {
+func (d *draft) refundAfterwards(t Transaction, c *outcome) Decision {
 	settled := c.Result == TransferIsSettled
 	switch {
-	case settled && t.Voided():
+	case c.late():
 		late, r := d.settleRefundLate(t)
 		if r != nil {
 			return refuseWith(r)

@@ -28,7 +28,7 @@ func (r *Record) checkSums() error {
 func (r *Record) SumsBefore() layout.RefundSums {
 	s := *r.Sums
 	switch r.Kind {
-	case RefundHeld:
+	case RefundHeld, RefundFoundOpen:
 		s.InFlight -= r.Tx.Amount
 	case RefundSettled:
 		s.InFlight += r.Tx.Amount

@@ -26,6 +26,8 @@ type bench struct {
 
 	subscriptions map[string]pix.SubscriptionID
 	seen          map[RefusalCode]bool
+
+	kept, lost *saved // what was kept by "snapshot", and what was lost by "lose"
 }
 
 func newBench(t *testing.T) *bench {
@@ -217,6 +219,14 @@ func (b *bench) run(d *datadriven.TestData) string {
 	case "restored": // the journal was restored, and its gap accepted
 		b.terms.Epoch, b.terms.GapEnd = b.terms.Epoch+1, b.now
 		return ""
+	case "snapshot":
+		b.kept = b.save()
+		return ""
+	case "lose": // the journal is restored from the snapshot
+		b.lose()
+		return b.tell(Decision{})
+	case "find": // what the scheme has of a transaction that was lost
+		return b.told(b.find(a))
 	case "resume-case":
 		return b.resume(a)
 	case "retry-case":
@@ -403,7 +413,7 @@ func (b *bench) payout(a args) string {
 // held finds the record in which a payout's or refund's money was held.
 func (b *bench) held(id pix.TxID) *Record {
 	for i := range b.records {
-		if r := &b.records[i]; (r.Kind == PayoutHeld || r.Kind == RefundHeld) && r.Tx.ID == id {
+		if r := &b.records[i]; slices.Contains([]RecordKind{PayoutHeld, RefundHeld, PayoutFound, RefundFoundOpen}, r.Kind) && r.Tx.ID == id {
 			return r
 		}
 	}

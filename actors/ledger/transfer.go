@@ -37,6 +37,7 @@ type ResolveTransfer struct {
 	Owner    pix.Party   // owner of the recipient's key, where the lookup found one
 	Reason   string      // the scheme's reason code, with TransferIsRejected
 	Refusal  RefusalCode // the refusal, with TransferIsRefused and TransferIsLimited; with TransferIsOpen: a further submit was refused for now
+	Restored bool        // with Notice: the journal was restored, and the transfer may have left since from any state in it
 	Doubt    bool        // with TransferIsAccepted: the transfer is in doubt, the scheme may not have it; with any other result that leaves or ends it: another submit of this job may have reached the scheme
 }
 
@@ -68,6 +69,8 @@ func (c ResolveTransfer) gather(g *gathering) (decider, error) {
 		return f, g.refundOutcome(f)
 	}
 	switch {
+	case c.Restored && t.waits():
+		f.chain.Moved, err = g.movedBy(t)
 	case c.Result == TransferIsRefused && t.Status == pix.StatusHeld:
 		f.row, err = g.rowOf(t)
 	case c.Result == TransferIsRejected && c.Reason == ReasonDuplicate && t.Status.InFlight():

@@ -848,8 +848,8 @@ var mutations = []mutation{
 	{
 		"resumed-uncounted", "a case goes on, and what was returned in the gap is not counted",
 		"actors/ledger/case_resume.go",
-		"\t\treturn d.findRefund(r)\n",
-		"\t\treturn nil\n",
+		"\t\tfound, refused := d.findRefund(r, \"\")\n",
+		"\t\tfound, refused := (*Transaction)(nil), (*Refusal)(nil)\n\t\treturn nil\n",
 	},
 	{
 		"late-report-acts", "a report after a restore of a payment from before it is refunded without an operator",

@@ -1,0 +1,176 @@
+package ledger
+
+import (
+	"slices"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
+)
+
+// FindPayout is a payout as the scheme has it, told to an engine whose journal was restored: the
+// journal may lack every trace of it, or have it in an earlier state. Nothing refuses it, because the
+// scheme has it: the money moves, or has moved.
+type FindPayout struct {
+	ID            pix.TxID
+	EndToEnd      string // in the scheme's form
+	Amount        pix.Amount
+	Key           pix.Key
+	Owner         pix.Party // owner of the key; the zero value: the scheme does not say
+	RecipientISPB string
+	Description   string
+	Purpose       string
+	Result        TransferResult // TransferIsAccepted, TransferIsSettled or TransferIsRejected
+	Reason        string         // the scheme's reason code, with TransferIsRejected
+}
+
+func (FindPayout) traits() Traits { return Traits{IsNotice: true} }
+
+// foundPayout is a payout that the journal lacks, with what the decision needs beside it.
+type foundPayout struct {
+	FindPayout
+	chain    Chain
+	own      bool     // the engine did not compute the id
+	suffixes []string // of the attempts before it that the journal lacks, too
+}
+
+func (c FindPayout) gather(g *gathering) (decider, error) {
+	t, err := g.transfer(c.ID, c.EndToEnd)
+	if err != nil {
+		return nil, err
+	}
+	if t != nil {
+		return ResolveTransfer{
+			ID: c.ID, EndToEnd: c.EndToEnd, Notice: true, Restored: true, Result: c.Result, Owner: c.Owner, Reason: c.Reason,
+		}.gather(g)
+	}
+	f := &foundPayout{FindPayout: c}
+	g.stakes.released = c.Amount
+	return f, g.foundChain(f)
+}
+
+// attemptsSought is how many attempts beyond the newest in the journal, and before it, are looked at to
+// see whether the engine computed an id.
+const attemptsSought = 64
+
+// foundChain finds out whether the engine computed the end-to-end id of a payout that the journal
+// lacks, and which other payouts have the id.
+func (g *gathering) foundChain(f *foundPayout) error {
+	print := pix.Fingerprint{Account: g.account.ID, Amount: f.Amount, KeyType: f.Key.Type, Key: f.Key.Value}
+	secret, suffix := g.stamp.Terms.Secret, f.EndToEnd[len(f.EndToEnd)-pix.SuffixChars:]
+	newest, row, err := g.newestAttempt(print)
+	if err != nil {
+		return err
+	}
+	next := newest // the first attempt that the journal lacks
+	if row != nil {
+		next++
+	}
+	first := max(newest, attemptsSought) - attemptsSought
+	for attempt := first; attempt < next+attemptsSought; attempt++ {
+		if print.Suffix(secret, attempt) != suffix {
+			continue
+		}
+		for lacks := next; lacks < attempt; lacks++ {
+			f.suffixes = append(f.suffixes, print.Suffix(secret, lacks))
+		}
+		f.chain = Chain{Suffix: suffix, Attempt: attempt}
+		return g.computedChain(f)
+	}
+	f.own = true
+	f.chain, err = g.ownRow(f.EndToEnd)
+	return err
+}
+
+// computedChain finds the payouts that have an id which the engine computed. An older id with the
+// same suffix makes room for the new one; beside a newer one the payout's row lies under its full id.
+func (g *gathering) computedChain(f *foundPayout) error {
+	row, ok, err := g.endToEnd(layout.SuffixKey(f.chain.Suffix))
+	if err != nil || !ok {
+		return err
+	}
+	if row.Account != g.account.ID {
+		f.chain.Foreign = true
+		return nil
+	}
+	use, err := g.use(&row)
+	switch {
+	case err != nil:
+		return err
+	case use.endToEnd == f.EndToEnd:
+		f.chain.Shared = use.row
+	case use.named < ExpiryOf(f.EndToEnd):
+		f.chain.Moved, err = g.moved(use.endToEnd, &row)
+	default:
+		f.own, f.chain.Attempt = true, 0
+	}
+	return err
+}
+
+// decide takes a payout up that the journal lacks: accepted, with its amount and fee held even where
+// the balance is lower, and then in the state that the scheme has it in.
+func (c *foundPayout) decide(d *draft) Decision {
+	t := Transaction{
+		ID: c.ID, Kind: pix.TxPayout, Status: pix.StatusAccepted, Amount: c.Amount, Fee: d.account.Settings.CashOutFee.Of(c.Amount),
+		EndToEnd: c.EndToEnd, Description: c.Description, Counterparty: c.Owner,
+		Payout: PayoutPart{
+			Key: c.Key, RecipientISPB: c.RecipientISPB, Purpose: c.Purpose, OwnEndToEnd: c.own, UnderSuffix: c.own && c.chain.UnderSuffix, Attempt: c.chain.Attempt,
+		},
+		Transfer: TransferPart{DueAt: d.stamp.Clock + d.stamp.Terms.OrphanAfter, DueKind: layout.DueTransfer},
+	}
+	if c.chain.Foreign {
+		d.contradicts(&t, "the scheme has it since before the restore, under an end-to-end id of another account")
+		return d.unchanged(&t)
+	}
+	b := Body{Tx: &t, Moved: c.chain.Moved, Suffixes: c.suffixes}
+	if shared := c.chain.Shared; shared != nil {
+		row := *shared
+		row.Members = append(slices.Clone(row.Members), layout.Member{ID: t.ID, Seq: d.account.Seq + 1})
+		b.Row = &row
+		t.Payout.Repeat, t.Payout.DuplicateOf = true, c.chain.holder()
+	}
+	d.show(&t)
+	if r := d.add(PayoutFound, b); r != nil {
+		return refuseWith(r)
+	}
+	switch c.Result {
+	case TransferIsSettled:
+		return d.done(d.settle(t))
+	case TransferIsRejected:
+		return d.done(d.finish(t, PayoutRejected, pix.StatusRejected, c.Reason, pix.EventPayoutRejected))
+	}
+	return d.done(&t)
+}
+
+// restoredPayout decides about a payout that the restored journal has in a state before the scheme's:
+// one that waited was sent since, perhaps under another id; and one that failed has settled all the
+// same. False: it is decided like any notice.
+func (c *outcome) restoredPayout(d *draft) (Decision, bool) {
+	t := *c.tx
+	renewed := t.EndToEnd != c.EndToEnd
+	sent := t.waits() && (renewed || c.Result == TransferIsAccepted)
+	late := t.Status == pix.StatusFailed && c.Result == TransferIsSettled
+	if !sent && !late {
+		return Decision{}, false
+	}
+	b := Body{}
+	if renewed {
+		t.Payout.Former = append(slices.Clone(t.Payout.Former), t.EndToEnd)
+		t.EndToEnd, b.Moved = c.EndToEnd, c.chain.Moved
+	}
+	if late {
+		settled, r := d.settleLate(t)
+		if r != nil {
+			return refuseWith(r), true
+		}
+		return d.done(&settled), true
+	}
+	kind := PayoutSending
+	if t.Status == pix.StatusPending {
+		kind, t.Payout.Decision = PayoutApproved, Approved
+	}
+	t.Status, t.ReasonCode = pix.StatusSending, ""
+	d.addWaiting(kind, &t, d.stamp.Terms.OrphanAfter, b)
+	next := *c
+	next.tx, next.Restored = &t, false
+	return next.ofPayout(d), true
+}
