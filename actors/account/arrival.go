@@ -90,6 +90,8 @@ func (f *Feed) arrived(n scheme.Notice, done func(error)) {
 		f.Notice(p.account, n.Arrived, ended)
 	case err == nil: // a repeat of what was credited
 		ended(nil)
+	case f.Aside != nil && f.Aside(n.EndToEnd):
+		ended(nil) // it is credited as soon as its account is made again
 	case !errors.Is(err, errNotThere):
 		ended(fmt.Errorf("notice of %s: %w", n.EndToEnd, err))
 	case f.Refuse == nil:

@@ -104,5 +104,16 @@ func (n noticeOf) answered(a *ledger.Answer, _ *ledger.Attended) {
 	n.done(nil)
 }
 
+// toldOf is the asker of what an engine that was restored is told. done is called once its effect is
+// durable, and with whether there was any; or with the error that prevented it.
+type toldOf struct{ done func(changed bool, err error) }
+
+func (t toldOf) answered(a *ledger.Answer, _ *ledger.Attended) {
+	noticeOf{func(err error) { t.done(err == nil && !a.Repeat, err) }}.answered(a, nil)
+}
+
+func (t toldOf) failed(err error) { t.done(false, err) }
+func (t toldOf) keeps() bool      { return true }
+
 func (n noticeOf) failed(err error) { n.done(err) }
 func (n noticeOf) keeps() bool      { return true }

@@ -28,6 +28,8 @@ type Feed struct {
 	// Refused reports whether the payment under an end-to-end id was refused before; nil: none
 	// was.
 	Refused func(endToEnd string) bool
+	// Aside reports whether a payment is kept until its account is made again; nil: none is.
+	Aside func(endToEnd string) bool
 	// Refuse notes durably that a customer's payment is refused, alerts the operators, and
 	// calls done with an error that wraps scheme.ErrNoPayee; with another error if it could not
 	// note that. nil: nothing is noted.
@@ -59,7 +61,7 @@ func (f *Feed) Take(n scheme.Notice, done func(error)) {
 		f.arrived(n, done)
 		return
 	}
-	c, err := about(n)
+	c, err := Command(n)
 	if err != nil {
 		done(err)
 		return
@@ -90,9 +92,9 @@ func (f *Feed) Take(n scheme.Notice, done func(error)) {
 	f.Notice(id, c, done)
 }
 
-// about makes the account's command from a notice that is about a transaction of the
-// account.
-func about(n scheme.Notice) (ledger.Command, error) {
+// Command makes the account's command from a notice that is about a transaction of the
+// account, or about a report.
+func Command(n scheme.Notice) (ledger.Command, error) {
 	switch n.Kind {
 	case scheme.PaymentSettled, scheme.RefundSettled:
 		return ledger.ResolveTransfer{ID: n.Tx, EndToEnd: n.EndToEnd, Notice: true, Result: ledger.TransferIsSettled}, nil

@@ -320,6 +320,12 @@ func (d *Host) Notice(id pix.AccountID, c ledger.Command, done func(error)) {
 	d.send(id, d.entry(id), NoticeMessage(c, done))
 }
 
+// Tell is Notice for what an engine that was restored is told: done also says whether the command has
+// changed anything.
+func (d *Host) Tell(id pix.AccountID, c ledger.Command, done func(changed bool, err error)) {
+	d.send(id, d.entry(id), &call{command: c, from: toldOf{done}})
+}
+
 // Recent returns the table of recently accepted payouts and refunds of all accounts.
 func (d *Host) Recent() *Recent { return d.deps.Config.Recent }
 

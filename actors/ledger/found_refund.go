@@ -85,8 +85,9 @@ func (d *draft) findOpenRefund(c *FindRefund) (*Transaction, *Refusal) {
 // Idempotency-Key made.
 func suffixOf(t *Transaction) []string { return []string{t.EndToEnd[len(t.EndToEnd)-pix.SuffixChars:]} }
 
-// foundUnder finds the refund that an earlier request made under the same Idempotency-Key, and that
-// the journal has from the scheme alone: nil where there is none, or it has failed.
+// foundUnder finds the refund that an earlier request made under the same Idempotency-Key, within the time
+// for which a key counts, and that the journal has from the scheme alone: nil where there is none, or it
+// has failed.
 func (g *gathering) foundUnder(suffix string) (*Transaction, error) {
 	row, ok, err := layout.Find(g, layout.SuffixKey(suffix), layout.DecodeEndToEndRow)
 	if err != nil || !ok || row.Account != g.account.ID {
@@ -96,14 +97,15 @@ func (g *gathering) foundUnder(suffix string) (*Transaction, error) {
 	if err != nil || t.Kind != pix.TxRefund || t.Status == pix.StatusFailed {
 		return nil, err
 	}
+	if now := g.stamp.Reading; !now.Doubted && now.Clock-minuteOf(t.EndToEnd) >= day {
+		return nil, nil
+	}
 	return t, nil
 }
 
-// repeatOf answers a request that repeats one whose refund the journal has from the scheme.
-func (c *refundFacts) repeatOf(d *draft, amount pix.Amount) Decision {
-	if c.found.Refund.Original != c.original.ID || c.found.Amount != amount {
-		return Decision{Earlier: &Earlier{Other: true}}
-	}
+// repeated answers a request that repeats one whose refund the journal has from the scheme. As with any
+// key that was used before, the rest of the request does not count.
+func (c *refundFacts) repeated(d *draft) Decision {
 	d.mustAdd(AnswerKept, Body{Claim: c.Claim})
 	out := d.done(c.found)
 	out.Repeat = true

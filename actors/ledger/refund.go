@@ -111,7 +111,7 @@ func (c *refundFacts) decide(d *draft) Decision {
 		amount = c.original.Amount
 	}
 	if c.found != nil {
-		return c.repeatOf(d, amount)
+		return c.repeated(d)
 	}
 	counts, counted := d.countTowards(amount)
 	if amount > d.facts.Sums.Left()+counted {

@@ -1,6 +1,6 @@
 // Package restored is about journals that were restored from a snapshot: what a snapshot says
-// of its journal, the mark that a restored journal has, and how an operator's acceptance takes
-// such a journal into use.
+// of its journal, the mark that a restored journal has, and how such a journal is taken into use: by
+// catching up with the scheme (package catchup), or by an operator's acceptance of what it lacks.
 package restored
 
 import (
@@ -11,17 +11,17 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"pixd/actors/layout"
-	"pixd/actors/ledger"
 	"pixd/actors/pix"
-	"pixd/actors/webhook"
 	"pixd/wal"
 )
 
 // Names of the values about a restore; see wal.MetaKey.
 const (
-	MetaMark  = "restored" // a Mark; there until an operator accepts the gap
-	MetaEpoch = "epoch"    // u64: the number of the newest acceptance of a gap; none: there was none
-	MetaGap   = "gap"      // u64: epoch and u64: engine time, in ms, of the newest acceptance of a gap; none: there was none
+	MetaMark     = "restored"    // a Mark; there until the journal has caught up, or an operator accepts the gap
+	MetaEpoch    = "epoch"       // u64: how often a restored journal was taken into use; none: never
+	MetaGap      = "gap"         // u64: epoch and u64: engine time, in ms, of the newest acceptance of a gap; none: there was none
+	MetaSkip     = "restored_at" // u64: engine time, in ms, when the newest restored journal was taken into use, and u64: ledger.Restored.Skip; none: never
+	MetaUncaught = "uncaught"    // the Mark of a journal whose gap was accepted, until it has caught up all the same
 )
 
 // Mark says that a journal was restored from a snapshot, or was cut at an instant: what happened after
@@ -69,21 +69,27 @@ func (m *Mark) Op() (wal.Op, error) {
 	return wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(MetaMark), Value: b}, err
 }
 
-// Find returns the mark of a restored journal whose gap nobody has accepted; nil: there is none.
-func Find(v layout.Getter) (*Mark, error) {
-	b, ok, err := v.Get(wal.MetaKey(MetaMark))
+// Find returns the mark of a restored journal that was not taken into use; nil: there is none.
+func Find(v layout.Getter) (*Mark, error) { return mark(v, MetaMark) }
+
+// Uncaught returns the mark of a journal whose gap was accepted and that has not caught up since; nil:
+// there is none.
+func Uncaught(v layout.Getter) (*Mark, error) { return mark(v, MetaUncaught) }
+
+func mark(v layout.Getter, name string) (*Mark, error) {
+	b, ok, err := v.Get(wal.MetaKey(name))
 	if err != nil || !ok {
 		return nil, err
 	}
 	m := new(Mark)
 	if err := cbor.Unmarshal(b, m); err != nil {
-		return nil, fmt.Errorf("named value %q: %w", MetaMark, err)
+		return nil, fmt.Errorf("named value %q: %w", name, err)
 	}
 	return m, nil
 }
 
-// Epoch returns the number of the newest acceptance of a gap; 0: there was none. Each is larger
-// than the one before; it is shown in log and metrics; which cases wait for an operator follows from Gap.
+// Epoch returns how often a restored journal was taken into use; 0: never. Each time it is larger than
+// before; it is shown in log and metrics; which cases wait for an operator follows from Gap.
 func Epoch(v layout.Getter) (uint64, error) {
 	b, ok, err := v.Get(wal.MetaKey(MetaEpoch))
 	switch {
@@ -109,59 +115,3 @@ func Gap(v layout.Getter) (epoch uint64, end pix.Millis, err error) {
 	return binary.BigEndian.Uint64(b), pix.Millis(binary.BigEndian.Uint64(b[8:])), nil
 }
 
-// ReadTerms sets what a store adds to the service's terms: the newest acceptance of a gap, and the
-// days of which there are idempotency claims.
-func ReadTerms(rows layout.Rows, t *ledger.Terms) (err error) {
-	if t.Epoch, t.GapEnd, err = Gap(rows); err != nil {
-		return err
-	}
-	t.ClaimDays, err = layout.ClaimDays(rows)
-	return err
-}
-
-// Unaccepted is the error of a start on a restored journal whose gap nobody has accepted.
-type Unaccepted struct{ Mark }
-
-func (u *Unaccepted) Error() string {
-	return fmt.Sprintf("it was %v: payments and refunds since then are missing in it, and a merchant who repeats one pays or refunds it twice. "+
-		"--accept-restored-gap serves it all the same; special-return cases then wait for pixd med resume", &u.Mark)
-}
-
-// Accepted is a restored journal that was taken into use.
-type Accepted struct {
-	Mark
-	Held  int // deliveries of webhooks that are held
-	Epoch uint64
-}
-
-// Start is called before anything else is done with a journal. It returns nil for one that was
-// not restored, or was taken into use before. It refuses a restored one, with *Unaccepted, unless
-// the operator accepts its gap. Then deliveries of webhooks that are open are held, since many of
-// them were delivered in the gap, at most so many with one call of write; the epoch is raised, from
-// which on cases from before wait for an operator (ledger.Terms.Epoch);
-// and the mark is removed. write makes changes durable. A crash between two calls of it leaves
-// the mark, and the next start begins again. elsewhere is the largest epoch that is known of other
-// journals, such as one that was restored from the same snapshot: the new one is larger.
-func Start(rows webhook.Rows, accept bool, elsewhere uint64, now pix.Millis, most int, write func([]wal.Op) error) (*Accepted, error) {
-	m, err := Find(rows)
-	if err != nil || m == nil {
-		return nil, err
-	}
-	if !accept {
-		return nil, &Unaccepted{*m}
-	}
-	a := &Accepted{Mark: *m}
-	if a.Held, err = webhook.Hold(rows, most, write); err != nil {
-		return nil, fmt.Errorf("hold the open deliveries of webhooks: %w", err)
-	}
-	if a.Epoch, err = Epoch(rows); err != nil {
-		return nil, err
-	}
-	a.Epoch = max(a.Epoch, elsewhere) + 1
-	gap := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, a.Epoch), uint64(now))
-	return a, write([]wal.Op{
-		{Kind: wal.OpSet, Key: wal.MetaKey(MetaGap), Value: gap},
-		{Kind: wal.OpSet, Key: wal.MetaKey(MetaEpoch), Value: binary.BigEndian.AppendUint64(nil, a.Epoch)},
-		{Kind: wal.OpDelete, Key: wal.MetaKey(MetaMark)},
-	})
-}

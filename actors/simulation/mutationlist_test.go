@@ -721,9 +721,9 @@ var mutations = []mutation{
 	},
 	{
 		"gap-accepted-unasked", "an engine starts on a restored journal although nobody has accepted the gap",
-		"actors/restored/restored.go",
-		"\tif !accept {",
-		"\tif !accept && m.Position == 0 {",
+		"actors/restored/use.go",
+		"\tcase !accept:",
+		"\tcase !accept && m.Position == 0:",
 	},
 	{
 		"held-only-untried", "an acceptance does not hold the open deliveries that were attempted before",
@@ -757,15 +757,15 @@ var mutations = []mutation{
 	},
 	{
 		"epoch-kept", "an acceptance does not raise the epoch",
-		"actors/restored/restored.go",
-		"\ta.Epoch = max(a.Epoch, elsewhere) + 1\n",
+		"actors/restored/use.go",
+		"\ta.Epoch = max(a.Epoch, u.Elsewhere) + 1\n",
 		"",
 	},
 	{
 		"mark-removed-before-holding", "an acceptance that a crash cut short leaves no mark, and deliveries that are not held",
-		"actors/restored/restored.go",
+		"actors/restored/use.go",
 		"\tif a.Held, err =",
-		"\tif err := write([]wal.Op{{Kind: wal.OpDelete, Key: wal.MetaKey(MetaMark)}}); err != nil {\n\t\treturn nil, err\n\t}\n\tif a.Held, err =",
+		"\tif err := u.Write([]wal.Op{{Kind: wal.OpDelete, Key: wal.MetaKey(MetaMark)}}); err != nil {\n\t\treturn nil, err\n\t}\n\tif a.Held, err =",
 	},
 	{
 		"hold-never-grows", "what a withdrawn or failed refund frees of a payment is held by no other case of it",

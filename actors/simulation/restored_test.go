@@ -185,7 +185,13 @@ func (l *life) refusedUnaccepted() {
 	l.journal.Append(&wal.Entry{Ops: []wal.Op{op}, Shared: true})
 	l.journal.Settle()
 	var unaccepted *restored.Unaccepted
-	_, err = restored.Start(l.hookRows(), false, 0, l.clock, 1, func([]wal.Op) error { return errors.New("a refused start writes") })
+	m, err := restored.Find(l.journal)
+	if err != nil || m == nil {
+		l.fail("the mark of a restored journal: %v %v", m, err)
+		return
+	}
+	u := restored.Use{Rows: l.hookRows(), Now: l.clock, Most: 1, Write: func([]wal.Op) error { return errors.New("a refused start writes") }}
+	_, err = u.Take(m, errLost, false, wal.Op{})
 	if !errors.As(err, &unaccepted) || unaccepted.Position != t.position {
 		l.fail("a restored journal starts without acceptance: %v", err)
 	}
@@ -196,7 +202,12 @@ func (l *life) accept() {
 	most, before := [...]int{500, 2, 1}[l.rng.IntN(3)], l.epoch()
 	for cuts := l.rng.IntN(3); ; cuts-- {
 		left := 1 + l.rng.IntN(4)
-		a, err := restored.Start(l.hookRows(), true, 0, l.engineTime().Stamp(), most, func(ops []wal.Op) error {
+		m, err := restored.Find(l.journal)
+		if err != nil || m == nil {
+			l.fail("the mark of a restored journal: %v %v", m, err)
+			return
+		}
+		u := restored.Use{Rows: l.hookRows(), Now: l.engineTime().Stamp(), Most: most, Write: func(ops []wal.Op) error {
 			l.journal.Append(&wal.Entry{Ops: ops, Shared: true})
 			if left--; cuts > 0 && left == 0 {
 				l.count("restored: crashes in an acceptance")
@@ -206,7 +217,8 @@ func (l *life) accept() {
 			}
 			l.journal.Settle()
 			return nil
-		})
+		}}
+		a, err := u.Take(m, errLost, true, wal.Op{})
 		if err != nil && !errors.Is(err, errDisk) {
 			l.fail("acceptance: %v", err)
 			return

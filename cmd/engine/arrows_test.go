@@ -48,6 +48,7 @@ var knows = []struct {
 	{"actors/clock", []string{"actors/pix"}},
 	{"actors/audit", []string{"actors/history", "actors/layout", "actors/ledger", "actors/pix", "actors/scheme", "wal"}},
 	{"actors/alerts", []string{"actors/clock", "actors/ledger", "actors/pix", "wal"}},
+	{"actors/catchup", []string{"actors/account", "actors/cbormap", "actors/layout", "actors/ledger", "actors/pix", "actors/scheme", "actors/scheme/provider", "wal"}},
 	{"actors/restored", []string{"actors/history", "actors/layout", "actors/ledger", "actors/pix", "actors/registry", "actors/webhook", "wal"}},
 	{"actors/registry", []string{"actors/cbormap", "actors/keyed", "actors/layout", "actors/ledger", "actors/pix", "actors/redact", "wal"}},
 	{"actors/history", []string{"actors/fair", "actors/layout", "actors/ledger", "actors/pix", "wal"}},

@@ -13,11 +13,10 @@ import (
 
 // start begins the background work.
 func (e *Engine) start() (err error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	e.ending, e.cancel = ctx, cancel
+	ctx := e.ending
 	e.feed = &account.Feed{
 		Rows: e.Store, Key: e.Registry.KeyOwner, Moved: e.Registry.Moved, Recent: e.Accounts.Recent(), Notice: e.Accounts.Notice,
-		Refused: e.refusals.Has, Refuse: e.refusals.Refuse,
+		Refused: e.refusals.Has, Refuse: e.refusals.Refuse, Aside: e.catchup.Aside.HasPayment,
 	}
 	if e.Sim != nil {
 		if err := e.Sim.Start(e.feed.Take); err != nil {
@@ -40,6 +39,7 @@ func (e *Engine) start() (err error) {
 
 // The times between two rounds of work that comes back.
 const (
+	asideEvery     = time.Second      // movements that are kept aside are booked, if their accounts are known by now
 	trimEvery      = 2 * time.Second  // accounts give up what they need no more
 	passivateEvery = 10 * time.Second // idle accounts are passivated
 	dropEvery      = time.Hour        // what is too old to be kept is dropped
@@ -49,6 +49,7 @@ const (
 // runLoops begins the work that comes back at intervals.
 func (e *Engine) runLoops() {
 	always := func(fn func()) func() error { return func() error { fn(); return nil } }
+	e.every(asideEvery, "", always(e.catchup.Book))
 	e.every(trimEvery, "", always(e.Accounts.Trim))
 	e.every(passivateEvery, "", func() error { e.Accounts.Passivate(); return nil })
 	e.every(webhook.WatchEvery, "", always(e.webhooks.Watch)) // not at once, so that after a long stop deliveries are attempted first

@@ -32,6 +32,8 @@ var notShared = map[string]string{
 	"actors/webhook passAtOnce":         "rows that one look passes by",
 	"cmd/journal chunksWaiting":         "parts of an offline verification",
 	"cmd/journal mendedAtOnce":          "rows that an offline cut writes at once",
+	"actors/catchup reservedAtOnce":     "ids that a catch-up reserves at once, before any merchant is served",
+	"cmd/engine askedAtOnce":            "questions of a catch-up, before any merchant is served",
 	"wal cutAtOnce":                     "keys that an offline cut deletes at once",
 }
 

@@ -39,6 +39,11 @@ func (r *refusing) Returns(ctx context.Context, a pix.AccountID, endToEnd string
 	return r.Scheme.Returns(ctx, a, endToEnd)
 }
 
+// Movements implements scheme.Scheme.
+func (r *refusing) Movements(context.Context, pix.Millis, string, int) (scheme.MovementPage, error) {
+	return scheme.MovementPage{}, errUnlisted
+}
+
 // between puts a refusing scheme between the engine and its own.
 func between(r *refusing) func(*Config) {
 	return func(c *Config) { c.wrapScheme = func(s scheme.Scheme) scheme.Scheme { r.Scheme = s; return r } }

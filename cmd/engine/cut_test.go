@@ -341,7 +341,7 @@ func TestCutShowsThePast(t *testing.T) {
 			}
 		}
 		config := crashConfig(fs)
-		config.DataDir, config.SimDir = dir, "data/sim"
+		config.DataDir, config.SimDir, config.wrapScheme = dir, "data/sim", listsNothing
 		_, err := Open(config)
 		m := readOriginal(t, fs).at(t, until)
 		if refused := new(restored.Unaccepted); !errors.As(err, &refused) || refused.Until != until || refused.Position != m.position || int64(refused.Newest) != m.time || refused.Since() != until || !strings.Contains(err.Error(), "cut at "+until.String()) || (refused.Taken == 0) != (n%2 == 0) {
@@ -523,7 +523,7 @@ func TestCutOfCut(t *testing.T) {
 			t.Fatal(err)
 		}
 		config := crashConfig(fs)
-		config.DataDir, config.SimDir = from+"2", "data/sim"
+		config.DataDir, config.SimDir, config.wrapScheme = from+"2", "data/sim", listsNothing
 		_, err = Open(config)
 		if refused := new(restored.Unaccepted); !errors.As(err, &refused) || refused.Since() != since || c.Mark.Since() != since || (from == "whole") != (refused.Until == 0) {
 			t.Errorf("%s: %v, want since %v; %+v", from, err, since, c.Mark)

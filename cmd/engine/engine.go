@@ -15,6 +15,7 @@ import (
 
 	"pixd/actors/account"
 	"pixd/actors/alerts"
+	"pixd/actors/catchup"
 	"pixd/actors/clock"
 	"pixd/actors/due"
 	"pixd/actors/history"
@@ -53,6 +54,8 @@ type Engine struct {
 	feed      *account.Feed
 	registrar *registry.Registrar
 	refusals  *account.Refusals
+	catchup   *catchup.Runner
+	catching  *catchup.State // of the catch-up of a restored journal; nil: it is not to catch up
 	auditor   auditor
 	present   *keyed.Filter // filter over every row that layout.MostlyAbsent is about, complete once fill has run
 	entropy   *machine.Entropy
@@ -73,6 +76,10 @@ type Engine struct {
 // work. An error says what failed and where. A folder that cannot be used stays unchanged.
 func Open(c Config) (*Engine, error) {
 	e := &Engine{Config: c, entropy: machine.NewEntropy(), present: keyed.NewFilter(presentFilter), syncs: newSyncTimes()}
+	e.ending, e.cancel = context.WithCancel(context.Background())
+	if e.Config.alerts == nil {
+		e.Config.alerts = newAlerts(nil, c.Log)
+	}
 	if err := e.openParts(); err != nil {
 		return nil, errors.Join(stopped(c.Starting, err), e.closeAll())
 	}
@@ -82,8 +89,8 @@ func Open(c Config) (*Engine, error) {
 // openParts opens and connects the parts of the engine, each after those that it needs.
 func (e *Engine) openParts() error {
 	for _, step := range []func() error{
-		e.makeFolder, e.openJournal, e.acceptRestored, e.readTerms, e.openAlerts, e.openRegistry, e.connect,
-		e.newWebhooks, e.newAccounts, e.Config.goesOn, e.start,
+		e.makeFolder, e.openJournal, e.connect, e.takeRestored, e.readTerms, e.openAlerts, e.openRegistry,
+		e.newWebhooks, e.newAccounts, e.openAside, e.Config.goesOn, e.catchUp, e.start,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -140,11 +147,7 @@ func (e *Engine) openRegistry() (err error) {
 
 // openAlerts writes the alerts of the start so far, and lets later ones be written at once.
 func (e *Engine) openAlerts() error {
-	c := &e.Config
-	if c.alerts == nil {
-		c.alerts = newAlerts(nil, c.Log)
-	}
-	c.alerts.Open(e.Store, e.Clock)
+	e.Config.alerts.Open(e.Store, e.Clock)
 	return nil
 }
 
@@ -235,9 +238,7 @@ func (e *Engine) Close() error {
 }
 
 func (e *Engine) closeAll() error {
-	if e.cancel != nil {
-		e.cancel()
-	}
+	e.cancel()
 	var errs []error
 	if e.Accounts != nil {
 		errs = append(errs, e.Accounts.Close())

@@ -43,6 +43,7 @@ type Served struct {
 	notices         *fasthttp.Server                        // the server of a provider's notices on schemePort
 	openNotices     *notices.Open                           // counts a provider's notices that are being worked on
 	operate         atomic.Pointer[fasthttp.RequestHandler] // the operator API's handler; nil until everything is restored
+	take            atomic.Pointer[fasthttp.RequestHandler] // the handler of a provider's notices on schemePort; nil until everything is restored
 	failed          chan error                              // receives an error when a listener ends by itself
 }
 
@@ -84,6 +85,7 @@ func Serve(c Config, b Build) (*Served, error) {
 		s.SchemeAddr = p.scheme.Addr()
 	}
 	s.probe(c, p.admin)
+	s.holdNotices(c)
 	if err := s.serve(c, b, p.merchant); err != nil {
 		err = errors.Join(err, s.lastProbe())
 		p.close() // the operator API's port is closed already, unless the start failed before its server began
@@ -152,15 +154,20 @@ func listen(address string) (net.Listener, error) {
 	return net.Listen(network, address)
 }
 
-// probe opens the operator API for probes of health and readiness.
-func (s *Served) probe(c Config, admin net.Listener) {
-	s.admin = httpapi.NewServer(func(ctx *fasthttp.RequestCtx) {
-		if h := s.operate.Load(); h != nil {
+// onceReady calls the handler that is stored, and answers 503 until there is one.
+func onceReady(handler *atomic.Pointer[fasthttp.RequestHandler]) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		if h := handler.Load(); h != nil {
 			(*h)(ctx)
 			return
 		}
 		control.NotReady(ctx)
-	}, "operator", c.Log)
+	}
+}
+
+// probe opens the operator API for probes of health and readiness.
+func (s *Served) probe(c Config, admin net.Listener) {
+	s.admin = httpapi.NewServer(onceReady(&s.operate), "operator", c.Log)
 	l := httpapi.Limit(admin, httpapi.ConnectionOptions{
 		TLS: s.certs[1].Config(), Total: adminConnections, PerIP: adminConnections / 8, Trusted: loopback,
 		Refused: s.meters.admin.answered, Log: c.Log,

@@ -73,7 +73,22 @@ func (s *Served) besideOperators() (*notices.Options, error) {
 	return &o, err
 }
 
-// takeNotices opens the listener for notices, if the flags give it an address.
+// holdNotices opens the listener for notices, if the flags give it an address. Until everything is
+// restored it refuses them for now, and the scheme sends them again.
+func (s *Served) holdNotices(c Config) {
+	if s.schemePort == nil {
+		return
+	}
+	s.notices = httpapi.NewServer(onceReady(&s.take), "scheme", c.Log)
+	l := httpapi.Limit(s.schemePort, httpapi.ConnectionOptions{
+		TLS: cmp.Or(s.certs[2], s.certs[1]).Config(), Total: adminConnections, PerIP: schemePerIP,
+		Refused: s.meters.scheme.answered, Log: c.Log,
+	})
+	s.meters.scheme.watch(s.notices, l)
+	go func() { s.failed <- s.notices.Serve(l) }()
+}
+
+// takeNotices begins to take notices on the listener of their own, if there is one.
 func (s *Served) takeNotices() error {
 	if s.schemePort == nil {
 		return nil
@@ -82,12 +97,7 @@ func (s *Served) takeNotices() error {
 	if err != nil {
 		return err
 	}
-	s.notices = httpapi.NewServer(notices.New(o), "scheme", s.Config.Log)
-	l := httpapi.Limit(s.schemePort, httpapi.ConnectionOptions{
-		TLS: cmp.Or(s.certs[2], s.certs[1]).Config(), Total: adminConnections, PerIP: schemePerIP,
-		Refused: s.meters.scheme.answered, Log: s.Config.Log,
-	})
-	s.meters.scheme.watch(s.notices, l)
-	go func() { s.failed <- s.notices.Serve(l) }()
+	h := notices.New(o)
+	s.take.Store(&h)
 	return nil
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +13,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"pixd/actors/pix"
 	"pixd/actors/restored"
+	"pixd/actors/scheme"
 	"pixd/cmd/journal"
 	"pixd/snapshot"
 	"pixd/wal"
@@ -43,9 +46,25 @@ func restoredAt(t *testing.T, fs snapshot.FS, file, dir string) *journal.Verifie
 	return v
 }
 
-// from starts an engine on a restored folder, with the book of the simulator of before.
+// from starts an engine on a restored folder, with the book of the simulator of before. The simulator
+// lists no movements, and the gap is accepted.
 func from(dir string) func(*Config) {
-	return func(c *Config) { c.DataDir, c.SimDir, c.AcceptRestoredGap = dir, "data/sim", true }
+	return func(c *Config) {
+		c.DataDir, c.SimDir, c.AcceptRestoredGap = dir, "data/sim", true
+		c.wrapScheme = listsNothing
+	}
+}
+
+// unlisted is a scheme that lists no movements, as a provider of an earlier version.
+type unlisted struct{ scheme.Scheme }
+
+func listsNothing(s scheme.Scheme) scheme.Scheme { return unlisted{s} }
+
+var errUnlisted = errors.New("no list of movements")
+
+// Movements implements scheme.Scheme.
+func (unlisted) Movements(context.Context, pix.Millis, string, int) (scheme.MovementPage, error) {
+	return scheme.MovementPage{}, errUnlisted
 }
 
 // TestRestoreIsTheOriginal takes a snapshot, goes on with more payments, and restores: the
@@ -138,7 +157,7 @@ func TestRestoredIsRefused(t *testing.T) {
 	for times := uint64(1); times <= 2; times++ {
 		restoredAt(t, fs, file, dir)
 		config := crashConfig(fs)
-		config.DataDir, config.SimDir = dir, "data/sim"
+		config.DataDir, config.SimDir, config.wrapScheme = dir, "data/sim", listsNothing
 		for range 2 {
 			if _, err := Open(config); !errors.As(err, new(*restored.Unaccepted)) || !strings.Contains(err.Error(), "--accept-restored-gap") || !strings.Contains(err.Error(), dir) {
 				t.Fatalf("without the gap accepted: %v", err)
@@ -158,7 +177,7 @@ func TestRestoredIsRefused(t *testing.T) {
 			}
 			config.AcceptRestoredGap = false
 		}
-		w := serveHarness(t, fs, func(c *Config) { c.DataDir, c.SimDir = dir, "data/sim" })
+		w := serveHarness(t, fs, func(c *Config) { c.DataDir, c.SimDir, c.wrapScheme = dir, "data/sim", listsNothing })
 		file = w.snap()
 		w.stop()
 		dir += "er"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"pixd/actors/catchup"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/restored"
@@ -14,32 +15,97 @@ import (
 // heldAtOnce is how many open deliveries of webhooks are held at most with one write.
 const heldAtOnce = 500
 
-// acceptRestored refuses a restored journal, or takes it into use where the operator has
-// accepted the gap.
-func (e *Engine) acceptRestored() error {
-	a, err := restored.Start(webhookRows{e.Store}, e.Config.AcceptRestoredGap, e.epochElsewhere(), e.Clock.Stamp(), heldAtOnce, func(ops []wal.Op) error {
-		if err := e.Config.goesOn(); err != nil {
-			return err
-		}
-		return e.Store.WriteRows(wal.Shared, ops...)
-	})
+// takeRestored takes a restored journal into use: it is to catch up where the scheme can be asked what
+// it has done since. Where it cannot, the journal is refused, unless the operator accepts the gap.
+func (e *Engine) takeRestored() error {
+	rows := webhookRows{e.Store}
+	m, err := restored.Find(rows)
 	if err != nil {
-		return fmt.Errorf("%s: %w", e.Config.DataDir, err)
+		return err
 	}
-	if a != nil {
-		e.Config.Log.Warn("a restored journal is served, and its gap is accepted: payments and refunds since then are missing, and those that merchants repeat are paid twice; "+
-			"special-return cases wait for an operator (pixd med resume)",
-			"since", a.Since().String(), "newest", a.Newest.String(), "position", a.Position, "epoch", a.Epoch, "deliveries_held", a.Held)
+	if m == nil {
+		return e.catchUpLater()
+	}
+	if err := e.take(m, e.canCatchUp(m)); err != nil {
+		return fmt.Errorf("%s: %w", e.Config.DataDir, err)
 	}
 	return nil
 }
 
-// epochElsewhere returns the largest epoch in the folder of snapshots, where the gap of a restored
-// journal is accepted: another journal may have been restored from the same snapshot.
-func (e *Engine) epochElsewhere() uint64 {
-	if !e.Config.AcceptRestoredGap {
-		return 0
+// take takes a restored journal into use, or goes on where an earlier start has ended. unasked is why the
+// scheme cannot be asked; nil: it can.
+func (e *Engine) take(m *restored.Mark, unasked error) error {
+	if err := e.Config.goesOn(); err != nil {
+		return err
 	}
+	state, err := catchup.Find(e.Store)
+	if err != nil || state != nil && unasked == nil {
+		e.catching = state
+		return err
+	}
+	state, begin := catchup.Begin(m.Since() - catchup.Margin)
+	u, err := e.use().Take(m, unasked, e.Config.AcceptRestoredGap, begin)
+	if err != nil {
+		return err
+	}
+	names := []any{"since", u.Since().String(), "newest", u.Newest.String(), "position", u.Position, "epoch", u.Epoch, "deliveries_held", u.Held}
+	if unasked == nil {
+		e.catching = state
+		e.Config.Log.Info("a restored journal catches up with the scheme", names...)
+		return nil
+	}
+	e.Config.Log.Warn("a restored journal is served, and its gap is accepted: payments and refunds since then are missing, and those that merchants repeat are paid twice; "+
+		"special-return cases wait for an operator (pixd med resume)", append(names, "error", unasked)...)
+	return nil
+}
+
+// catchUpLater lets a journal catch up whose gap was accepted, if the scheme can be asked by now.
+func (e *Engine) catchUpLater() error {
+	m, err := restored.Uncaught(e.Store)
+	if err != nil || m == nil {
+		return err
+	}
+	if unasked := e.canCatchUp(m); unasked != nil {
+		e.Config.Log.Warn("a restored journal whose gap was accepted still cannot catch up with the scheme", "since", m.Since().String(), "error", unasked)
+		return e.Config.goesOn()
+	}
+	if e.catching, err = catchup.Find(e.Store); err == nil && e.catching == nil {
+		var begin wal.Op
+		e.catching, begin = catchup.Begin(m.Since() - catchup.Margin)
+		err = e.writeShared(begin)
+	}
+	return err
+}
+
+// canCatchUp returns an error where the scheme cannot be asked for movements.
+func (e *Engine) canCatchUp(m *restored.Mark) error {
+	parent := e.Config.Starting
+	if parent == nil {
+		parent = context.Background()
+	}
+	ctx, cancel := context.WithTimeout(parent, e.Config.SchemeTimeout)
+	defer cancel()
+	_, err := e.scheme.Movements(ctx, max(1, m.Since()), "", 1)
+	return err
+}
+
+func (e *Engine) use() *restored.Use {
+	return &restored.Use{Rows: webhookRows{e.Store}, Elsewhere: e.epochElsewhere(), Now: e.Clock.Stamp(), Most: heldAtOnce, Write: func(ops []wal.Op) error {
+		return e.writeShared(ops...)
+	}}
+}
+
+// writeShared makes changes of named values and rows durable, unless the start is to end.
+func (e *Engine) writeShared(ops ...wal.Op) error {
+	if err := e.Config.goesOn(); err != nil {
+		return err
+	}
+	return e.Store.WriteRows(wal.Shared, ops...)
+}
+
+// epochElsewhere returns the largest epoch in the folder of snapshots: another journal may have been
+// restored from the same snapshot.
+func (e *Engine) epochElsewhere() uint64 {
 	epoch, err := snapshot.LastEpoch(e.Config.files(), e.Config.snapshotDir())
 	if err != nil {
 		e.Config.Log.Warn("epochs of earlier snapshots not read", "error", err)

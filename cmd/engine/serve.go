@@ -112,7 +112,7 @@ func (s *Served) adminOptions(b Build) (admin.Options, error) {
 	return admin.Options{
 		Engine: s.Accounts, Registry: s.Registry, History: s.History, Webhooks: s.webhooks,
 		NewAccountID: machine.NewAccountID, NewEVP: uuid.NewString, NewSecret: machine.Secret,
-		TellScheme: s.registrar.Tell,
+		TellScheme: s.registrar.Tell, Lost: s.catchup.Aside.Has,
 		Ready:      func() bool { return s.ready.Load() && s.connections.Accepting() },
 		Alerts:     s.Config.alerts.Read,
 		Audit:      s.audit,

@@ -23,7 +23,8 @@ var accountCreate = request{
 	use:   "create --name N --document D",
 	short: "Make an account",
 	long: "Makes an account, with a random PIX key of its own, and shows it. Amounts are base units\n" +
-		"(1.00 BRL = 10000).",
+		"(1.00 BRL = 10000). --account-id makes an account again that a restored journal lacks, so that\n" +
+		"what the scheme has of it is booked.",
 	example: `  pixd account create --name "Loja Aurora" --document 12345678000195 --city RECIFE --cash-out-bps 25`,
 	method:  http.MethodPost, path: "/admin/accounts", fields: settings(true), print: printAccount,
 }

@@ -18,7 +18,7 @@ func settings(making bool) []field {
 		return ""
 	}
 	const units, bps = int64(0), int64(0)
-	return []field{
+	all := []field{
 		{flag: "name", member: "name", kind: "", must: making, help: "the merchant's name, as QR codes show it"},
 		{flag: "document", member: "document", kind: "", must: making, help: "the merchant's CPF or CNPJ, with or without punctuation"},
 		{flag: "city", member: "city", kind: "", help: "the merchant's city, as QR codes show it" + otherwise(strconv.Quote(ledger.DefaultCity))},
@@ -33,6 +33,10 @@ func settings(making bool) []field {
 		{flag: "repeat-window", member: "repeat_window", kind: "", help: "`time` after a payout settled in which an equal one is its repeat, 1m to 12h" + otherwise("12h")},
 		{flag: "approval-threshold", member: "approval_threshold", kind: "", as: threshold, help: "payouts of at least this wait for approval, base `units` or none" + otherwise("none")},
 	}
+	if making {
+		all = append(all, field{flag: "account-id", member: "account_id", kind: "", help: "make the account `ID` again, of which movements are kept aside since a restore"})
+	}
+	return all
 }
 
 // threshold returns an approval threshold in the API's form: null for "none".

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -80,13 +81,21 @@ func quarantined(known *registry.Account) Account {
 // by the first command to the account: by show in this request, or after a crash by a later
 // command.
 func (s *service) createAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
-	f := control.Read(ctx.PostBody(), settingNames...)
+	f := control.Read(ctx.PostBody(), append([]string{"account_id"}, settingNames...)...)
 	f.Need("name", "document")
-	opening, active := ledger.DefaultSettings(), true
+	opening, active, again := ledger.DefaultSettings(), true, ""
+	f.Text("account_id", &again)
 	if err := settings(f, &opening, &active); err != nil {
 		return 0, nil, err
 	}
-	a, key, err := s.register(active, opening)
+	lost, err := s.lostAccount(again)
+	if err != nil {
+		return 0, nil, err
+	}
+	a, key, err := s.register(lost, active, opening)
+	if errors.Is(err, registry.ErrExists) {
+		return 0, nil, control.Refuse(fasthttp.StatusConflict, "account_id: the account is there")
+	}
 	if err != nil {
 		return 0, nil, err
 	}
@@ -98,15 +107,33 @@ func (s *service) createAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusCreated, created, nil
 }
 
+// lostAccount reads the id under which an account is to be made again that a restored journal lacks; 0:
+// none is named, and the account gets an id of its own.
+func (s *service) lostAccount(text string) (pix.AccountID, error) {
+	if text == "" {
+		return 0, nil
+	}
+	id, ok := pix.ParseAccountID(text)
+	if !ok {
+		return 0, control.Bad("account_id must be acc_ and 13 characters")
+	}
+	if !s.Lost(id) && !s.Registry.Has(id) {
+		return 0, control.Refuse(fasthttp.StatusUnprocessableEntity,
+			"account_id: an account is made again under its id only where movements of it are kept aside since a restore; leave account_id out")
+	}
+	return id, nil
+}
+
 // tries is the number of random ids that register tries before it gives up, if each id is
 // taken.
 const tries = 4
 
-func (s *service) register(active bool, opening ledger.Settings) (a *registry.Account, key pix.Key, err error) {
+// register makes an account, under a new id where id is 0.
+func (s *service) register(id pix.AccountID, active bool, opening ledger.Settings) (a *registry.Account, key pix.Key, err error) {
 	for range tries {
 		key = pix.Key{Type: pix.KeyEVP, Value: s.NewEVP()}
-		a, err = s.Registry.RegisterAccount(s.NewAccountID(), active, opening, key)
-		if !errors.Is(err, registry.ErrExists) && !errors.Is(err, registry.ErrKeyTaken) {
+		a, err = s.Registry.RegisterAccount(cmp.Or(id, s.NewAccountID()), active, opening, key)
+		if (id != 0 || !errors.Is(err, registry.ErrExists)) && !errors.Is(err, registry.ErrKeyTaken) {
 			break
 		}
 	}

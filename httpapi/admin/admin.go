@@ -34,6 +34,8 @@ type Options struct {
 	NewEVP       func() string      // returns a new UUID v4
 	NewSecret    func(n int) []byte // returns n random bytes that nobody can guess
 
+	// Lost tells whether movements of an account that is not there are kept aside since a restore.
+	Lost func(pix.AccountID) bool
 	// TellScheme tells the scheme of a PIX key that was reserved or removed. It returns true
 	// once the scheme has acknowledged that and the registry's record of it is durable. What it
 	// cannot tell now is told later.

@@ -82,6 +82,7 @@ func newFixture(t testing.TB) *fixture {
 		NewAccountID: func() pix.AccountID { return pix.AccountID(binary.BigEndian.Uint64(f.draw(8))) },
 		NewEVP:       func() string { return fmt.Sprintf("00000000-0000-4000-8000-0000000000%02x", f.draw(1)) },
 		NewSecret:    f.draw,
+		Lost:         func(id pix.AccountID) bool { return id == 77 },
 		TellScheme: func(key string) bool {
 			if k, ok := f.keys.PixKey(key); ok {
 				return f.takes && f.keys.RegisteredPixKey(k) == nil

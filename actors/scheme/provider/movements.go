@@ -190,3 +190,15 @@ func (p *Provider) Movements(ctx context.Context, since pix.Millis, after string
 	}
 	return page, nil
 }
+
+// EncodeMovement writes a movement as it stands in a MovementList.
+func EncodeMovement(m *scheme.Movement) []byte { return encode(tellMovement(m)) }
+
+// DecodeMovement reads what EncodeMovement has written.
+func DecodeMovement(b []byte) (scheme.Movement, error) {
+	var m Movement
+	if err := decode(b, &m, true); err != nil {
+		return scheme.Movement{}, err
+	}
+	return m.parse()
+}

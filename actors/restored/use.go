@@ -1,0 +1,152 @@
+package restored
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"pixd/actors/layout"
+	"pixd/actors/ledger"
+	"pixd/actors/pix"
+	"pixd/actors/webhook"
+	"pixd/wal"
+)
+
+// ReadTerms sets what a store adds to the service's terms: the newest acceptance of a gap, the restores,
+// and the days of which there are idempotency claims.
+func ReadTerms(rows layout.Rows, t *ledger.Terms) (err error) {
+	if t.Epoch, t.GapEnd, err = Gap(rows); err != nil {
+		return err
+	}
+	if t.Restored, err = skipped(rows); err != nil {
+		return err
+	}
+	t.ClaimDays, err = layout.ClaimDays(rows)
+	return err
+}
+
+// skipped reads the value MetaSkip.
+func skipped(v layout.Getter) (r ledger.Restored, err error) {
+	b, ok, err := v.Get(wal.MetaKey(MetaSkip))
+	switch {
+	case err != nil || !ok:
+		return r, err
+	case len(b) != 16:
+		return r, fmt.Errorf("named value %q has %d bytes", MetaSkip, len(b))
+	}
+	return ledger.Restored{At: pix.Millis(binary.BigEndian.Uint64(b)), Skip: binary.BigEndian.Uint64(b[8:])}, nil
+}
+
+// Unaccepted is the error of a start on a restored journal that cannot catch up, and whose gap nobody has
+// accepted.
+type Unaccepted struct {
+	Mark
+	Why error // why it cannot catch up
+}
+
+func (u *Unaccepted) Error() string {
+	return fmt.Sprintf("it was %v: payments and refunds since then are missing in it, and the scheme cannot be asked for them (%v). "+
+		"Start it again when the scheme can be reached. --accept-restored-gap serves it all the same: a merchant who repeats a payment or a refund "+
+		"pays or refunds it twice, and special-return cases wait for pixd med resume", &u.Mark, u.Why)
+}
+
+// Unwrap returns why the journal cannot catch up.
+func (u *Unaccepted) Unwrap() error { return u.Why }
+
+// Use takes restored journals into use.
+type Use struct {
+	Rows webhook.Rows
+	// Elsewhere is the largest epoch that is known of other journals, such as one that was restored from
+	// the same snapshot: the new one is larger.
+	Elsewhere uint64
+	Now       pix.Millis           // engine time
+	Most      int                  // how many deliveries are changed at most with one call of Write
+	Write     func([]wal.Op) error // makes changes durable
+}
+
+// Used is a restored journal that was taken into use.
+type Used struct {
+	Mark
+	Held  int // deliveries of webhooks that are held
+	Epoch uint64
+}
+
+// Take takes a restored journal into use. unasked is why the scheme cannot be asked what it has done
+// since; nil: it can, and begin is written with what Begin writes. Where it cannot, the journal is refused
+// with *Unaccepted, unless the operator accepts the gap.
+func (u *Use) Take(m *Mark, unasked error, accept bool, begin wal.Op) (*Used, error) {
+	switch {
+	case unasked == nil:
+		return u.Begin(m, begin)
+	case !accept:
+		return nil, &Unaccepted{Mark: *m, Why: unasked}
+	}
+	return u.Accept(m)
+}
+
+// Begin takes a restored journal into use which is about to catch up. Deliveries of webhooks that are open
+// are held, since many of them were delivered in the gap; the epoch is raised; and accounts skip the
+// sequences of events that may have been used. The mark stays until Caught. more is written with
+// the last of this. After a crash between two calls of Write, the next start begins again.
+func (u *Use) Begin(m *Mark, more ...wal.Op) (*Used, error) {
+	a := &Used{Mark: *m}
+	var err error
+	if a.Held, err = webhook.Hold(u.Rows, u.Most, u.Write); err != nil {
+		return nil, fmt.Errorf("hold the open deliveries of webhooks: %w", err)
+	}
+	if a.Epoch, err = Epoch(u.Rows); err != nil {
+		return nil, err
+	}
+	a.Epoch = max(a.Epoch, u.Elsewhere) + 1
+	skip, err := skipped(u.Rows)
+	if err != nil {
+		return nil, err
+	}
+	at := max(u.Now, m.Newest+1)
+	return a, u.Write(append([]wal.Op{
+		{Kind: wal.OpSet, Key: wal.MetaKey(MetaSkip), Value: pair(uint64(at), skip.Skip+skipIn(at-m.Since()))},
+		{Kind: wal.OpSet, Key: wal.MetaKey(MetaEpoch), Value: binary.BigEndian.AppendUint64(nil, a.Epoch)},
+	}, more...))
+}
+
+// eventsPerMilli is more webhook events than one account has in a millisecond.
+const eventsPerMilli = 100
+
+// skipIn is more events than an account can have had in a gap of so many ms; an hour more, because clocks
+// may differ.
+func skipIn(gap pix.Millis) uint64 {
+	return uint64(max(0, gap)+pix.Millis(time.Hour/time.Millisecond)) * eventsPerMilli
+}
+
+func pair(a, b uint64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, a), b)
+}
+
+// Accept takes a restored journal into use that cannot catch up, because an operator accepts its gap: as
+// Begin does; and from the epoch on, cases from before wait for an operator (ledger.Terms.Epoch). The
+// mark is removed, and kept under another name for a later start that can catch up.
+func (u *Use) Accept(m *Mark) (*Used, error) {
+	kept, err := cbor.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	epoch, err := Epoch(u.Rows)
+	if err != nil {
+		return nil, err
+	}
+	epoch = max(epoch, u.Elsewhere) + 1
+	return u.Begin(m,
+		wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(MetaGap), Value: pair(epoch, uint64(u.Now))},
+		wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(MetaUncaught), Value: kept},
+		wal.Op{Kind: wal.OpDelete, Key: wal.MetaKey(MetaMark)})
+}
+
+// Caught are the changes that end a catch-up: the journal lacks nothing any more.
+func Caught() []wal.Op {
+	return []wal.Op{
+		{Kind: wal.OpDelete, Key: wal.MetaKey(MetaMark)},
+		{Kind: wal.OpDelete, Key: wal.MetaKey(MetaUncaught)},
+	}
+}

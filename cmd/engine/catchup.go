@@ -1,0 +1,226 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"pixd/actors/audit"
+	"pixd/actors/catchup"
+	"pixd/actors/layout"
+	"pixd/actors/ledger"
+	"pixd/actors/pix"
+	"pixd/actors/restored"
+	"pixd/actors/scheme"
+	"pixd/wal"
+)
+
+// openAside reads the movements that were kept aside, and makes what books movements.
+func (e *Engine) openAside() error {
+	c := &e.Config
+	aside := &catchup.Aside{Scan: e.Store.Scan, Write: e.writeLate, Alerts: c.alerts, Log: c.Log}
+	if err := aside.Load(); err != nil {
+		return err
+	}
+	began := time.Now()
+	e.catchup = &catchup.Runner{
+		Elapsed: func() time.Duration { return time.Since(began) },
+		Scheme: e.scheme, Timeout: c.SchemeTimeout, Known: e.Registry.Has, Refused: e.refusals.Has, Tell: e.Accounts.Tell,
+		Reserve: e.Registry.ReserveEndToEnd, KeyOf: e.Registry.KeyOwner, Aside: aside, Secret: e.terms.Secret, Write: e.writeLate, Log: c.Log,
+		LostKey: func(n scheme.Notice) {
+			c.alerts.Raise(n.Account, ledger.Alert{Kind: catchup.AlertLostKey, Message: fmt.Sprintf(
+				"a customer paid to a PIX key that was made since the snapshot (%s): the payment is booked; add the key again, or later payments to it go back", n.EndToEnd,
+			)})
+		},
+	}
+	return nil
+}
+
+func (e *Engine) writeLate(ops ...wal.Op) error { return e.Store.WriteRows(wal.Shared, ops...) }
+
+// farther are the instants, before that of a restore, since when movements are read again where the books
+// still differ: notices of older movements may have come after the snapshot.
+var farther = []pix.Millis{pix.Millis(24 * time.Hour / time.Millisecond), math.MaxInt64 / 2}
+
+// catchUp brings a restored journal up to what the scheme has done since, before any merchant is served:
+// it books what is missing, asks about what is in flight, and compares the books.
+func (e *Engine) catchUp() error {
+	if e.catching == nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(e.ending)
+	defer cancel()
+	if e.Config.Starting != nil {
+		defer context.AfterFunc(e.Config.Starting, cancel)()
+	}
+	s := e.catching
+	since := s.Since
+	for tries := 0; ; tries++ {
+		if err := e.catchup.Run(ctx, s); err != nil {
+			return err
+		}
+		if err := e.askInFlight(ctx); err != nil {
+			return err
+		}
+		differ, err := e.differences(ctx)
+		if err != nil {
+			return err
+		}
+		if !lacks(differ) || tries == len(farther) {
+			return e.caughtUp(s, differ)
+		}
+		e.Config.Log.Warn("the books differ after the movements since the restore: movements from before it are read, too", "differences", len(differ))
+		s.Since, s.After, s.Read = max(1, since-farther[tries]), "", false
+	}
+}
+
+// caughtUp ends the catch-up, and tells what it has come to.
+func (e *Engine) caughtUp(s *catchup.State, differ []audit.Difference) error {
+	if err := e.writeShared(append(restored.Caught(), catchup.Drop())...); err != nil {
+		return err
+	}
+	for _, d := range differ {
+		e.Config.Log.Error("audit after the restore: a difference", "account", d.Account.String(), "field", d.Field, "engine", int64(d.Engine), "scheme", int64(d.Scheme))
+	}
+	names := []any{"booked", s.Booked, "kept_aside", e.catchup.Aside.Count(), "differences", len(differ)}
+	if len(differ) > 0 {
+		e.Config.alerts.RaiseGeneral(alertDiffers, fmt.Sprintf("the books differ from the scheme's after a restore, in %d sums: pixd audit shows them", len(differ)))
+		e.Config.Log.Error("the restored journal has caught up, and its books differ from the scheme's", names...)
+		return nil
+	}
+	e.Config.Log.Info("the restored journal has caught up with the scheme, and the audit is clean", names...)
+	return nil
+}
+
+// alertDiffers is the kind of alert about books that differ after a restore.
+const alertDiffers = "restored_differs"
+
+// lacks reports whether the scheme has moved money that the journal lacks.
+func lacks(differ []audit.Difference) bool {
+	for _, d := range differ {
+		if d.Scheme > d.Engine {
+			return true
+		}
+	}
+	return false
+}
+
+// differences compares the accounts' settled sums with the scheme's book. Nothing is served meanwhile:
+// what differs is missing. Accounts of which movements are kept aside are left out.
+func (e *Engine) differences(ctx context.Context) ([]audit.Difference, error) {
+	before, err := e.book(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("audit after the restore: %w", err)
+	}
+	ids, _ := e.Registry.Accounts(0, math.MaxInt)
+	var b audit.Books
+	report := audit.NewReport(e.Clock.Now())
+	if err := e.look(ctx, func(v *wal.View) error { return b.Derive(ctx, v, ids, report) }); err != nil {
+		return nil, err
+	}
+	after, err := e.book(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("audit after the restore: %w", err)
+	}
+	var c audit.Comparison
+	c.Before(&before)
+	var all []audit.Difference
+	for _, d := range c.Judge(b.Sums(), &after) {
+		if !e.catchup.Aside.Has(d.Account) {
+			all = append(all, d)
+		}
+	}
+	return all, nil
+}
+
+// askedAtOnce is how many payouts and refunds in flight the scheme is asked about at once.
+const askedAtOnce = 64
+
+// askInFlight asks the scheme about every payout and refund that it has or may have, and applies what
+// has become of them.
+func (e *Engine) askInFlight(ctx context.Context) error {
+	all, err := e.inFlight()
+	if err != nil {
+		return err
+	}
+	var work sync.WaitGroup
+	var mu sync.Mutex
+	var errs []error
+	ended := 0
+	room := make(chan struct{}, askedAtOnce)
+	for _, o := range all {
+		if ctx.Err() != nil {
+			break
+		}
+		room <- struct{}{}
+		work.Go(func() {
+			known, err := e.askAbout(ctx, o)
+			<-room
+			mu.Lock()
+			defer mu.Unlock()
+			if errs = append(errs, err); known {
+				ended++
+			}
+		})
+	}
+	work.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("catch up: %w", err)
+	}
+	e.Config.Log.Info("asked the scheme about what is in flight", "asked", len(all), "ended", ended)
+	return ctx.Err()
+}
+
+// inFlight finds the payouts and refunds that the scheme has or may have.
+func (e *Engine) inFlight() (all []ledger.Owned, err error) {
+	lo, hi := layout.OpenRange()
+	err = e.Store.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		account, id, err := layout.DecodeOpenKey(k)
+		if err != nil {
+			return false, err
+		}
+		seq, err := layout.DecodeSeqRow(v)
+		if err != nil {
+			return false, err
+		}
+		r, err := rows{e.Store}.Record(account, seq)
+		if err != nil {
+			return false, err
+		}
+		if r.Tx == nil || r.Tx.ID != id {
+			return false, fmt.Errorf("record %d of %v is not about %v, which is in flight", seq, account, id)
+		}
+		if r.Tx.Status == pix.StatusAccepted || r.Tx.Status == pix.StatusSending {
+			all = append(all, ledger.Owned{Account: account, Tx: r.Tx})
+		}
+		return true, e.Config.goesOn()
+	})
+	return all, err
+}
+
+// askAbout asks the scheme about one payout or refund; true: it has ended.
+func (e *Engine) askAbout(ctx context.Context, o ledger.Owned) (bool, error) {
+	var state scheme.State
+	err := catchup.Try(ctx, e.Config.SchemeTimeout, func(ctx context.Context) (err error) {
+		state, err = e.scheme.Ask(ctx, o.Tx.ID, o.Tx.EndToEnd)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	c := ledger.ResolveTransfer{ID: o.Tx.ID, EndToEnd: o.Tx.EndToEnd, Notice: true, Restored: true, Reason: state.Reason}
+	switch state.Progress {
+	case scheme.Settled:
+		c.Result = ledger.TransferIsSettled
+	case scheme.Rejected:
+		c.Result = ledger.TransferIsRejected
+	case scheme.Unknown, scheme.Pending:
+		return false, nil
+	}
+	done := make(chan error, 1)
+	e.Accounts.Tell(o.Account, c, func(_ bool, err error) { done <- err })
+	return true, <-done
+}
