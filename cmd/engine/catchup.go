@@ -28,7 +28,7 @@ func (e *Engine) openAside() error {
 	began := time.Now()
 	e.catchup = &catchup.Runner{
 		Elapsed: func() time.Duration { return time.Since(began) },
-		Scheme: e.scheme, Timeout: c.SchemeTimeout, Known: e.Registry.Has, Refused: e.refusals.Has, Tell: e.Accounts.Tell,
+		Scheme:  e.scheme, Timeout: c.SchemeTimeout, Known: e.Registry.Has, Refused: e.refusals.Has, Tell: e.Accounts.Tell,
 		Reserve: e.Registry.ReserveEndToEnd, KeyOf: e.Registry.KeyOwner, Aside: aside, Secret: e.terms.Secret, Write: e.writeLate, Log: c.Log,
 		LostKey: func(n scheme.Notice) {
 			c.alerts.Raise(n.Account, ledger.Alert{Kind: catchup.AlertLostKey, Message: fmt.Sprintf(
@@ -77,13 +77,23 @@ func (e *Engine) catchUp() error {
 	}
 }
 
+// errOtherScheme refuses to end a catch-up with a scheme that does not know what the journal has.
+var errOtherScheme = errors.New("the scheme's book lacks what the journal has: is it this engine's scheme, or is --sim-dir missing? --accept-restored-gap serves the folder all the same")
+
 // caughtUp ends the catch-up, and tells what it has come to.
 func (e *Engine) caughtUp(s *catchup.State, differ []audit.Difference) error {
-	if err := e.writeShared(append(restored.Caught(), catchup.Drop())...); err != nil {
-		return err
-	}
 	for _, d := range differ {
 		e.Config.Log.Error("audit after the restore: a difference", "account", d.Account.String(), "field", d.Field, "engine", int64(d.Engine), "scheme", int64(d.Scheme))
+	}
+	if exceeds(differ) && !e.Config.AcceptRestoredGap {
+		_, again := catchup.Begin(e.gap.Since() - catchup.Margin) // the right scheme is asked from the beginning
+		if err := e.writeShared(again); err != nil {
+			return err
+		}
+		return fmt.Errorf("%s: it was %v, and %w", e.Config.DataDir, e.gap, errOtherScheme)
+	}
+	if err := e.writeShared(append(restored.Caught(), catchup.Drop())...); err != nil {
+		return err
 	}
 	names := []any{"booked", s.Booked, "kept_aside", e.catchup.Aside.Count(), "differences", len(differ)}
 	if len(differ) > 0 {
@@ -102,6 +112,16 @@ const alertDiffers = "restored_differs"
 func lacks(differ []audit.Difference) bool {
 	for _, d := range differ {
 		if d.Scheme > d.Engine {
+			return true
+		}
+	}
+	return false
+}
+
+// exceeds reports whether the journal has moved money that the scheme does not know.
+func exceeds(differ []audit.Difference) bool {
+	for _, d := range differ {
+		if d.Engine > d.Scheme {
 			return true
 		}
 	}

@@ -55,6 +55,7 @@ type Engine struct {
 	registrar *registry.Registrar
 	refusals  *account.Refusals
 	catchup   *catchup.Runner
+	gap       *restored.Mark // what the journal lacks; nil: it was not restored, or has caught up
 	catching  *catchup.State // of the catch-up of a restored journal; nil: it is not to catch up
 	auditor   auditor
 	present   *keyed.Filter // filter over every row that layout.MostlyAbsent is about, complete once fill has run

@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp/fasthttpadaptor"
 
 	"pixd/actors/account"
+	"pixd/actors/catchup"
 	"pixd/actors/due"
 	"pixd/actors/ledger"
 	"pixd/actors/webhook"
@@ -21,7 +22,7 @@ import (
 
 // alertKinds are all kinds of alert.
 var alertKinds = append(ledger.AlertKinds(), due.AlertUnreachable, account.AlertQuarantine, account.AlertDamage,
-	webhook.AlertDead, webhook.AlertDelayed, overload.AlertLowDisk, alertClock, snapshots.AlertFailed, account.AlertRefused)
+	webhook.AlertDead, webhook.AlertDelayed, overload.AlertLowDisk, alertClock, snapshots.AlertFailed, account.AlertRefused, catchup.AlertAside, catchup.AlertLostKey, alertDiffers)
 
 // meters are the metrics of /metrics.
 type meters struct {

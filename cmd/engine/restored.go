@@ -23,7 +23,7 @@ func (e *Engine) takeRestored() error {
 	if err != nil {
 		return err
 	}
-	if m == nil {
+	if e.gap = m; m == nil {
 		return e.catchUpLater()
 	}
 	if err := e.take(m, e.canCatchUp(m)); err != nil {
@@ -39,9 +39,13 @@ func (e *Engine) take(m *restored.Mark, unasked error) error {
 		return err
 	}
 	state, err := catchup.Find(e.Store)
-	if err != nil || state != nil && unasked == nil {
-		e.catching = state
+	if err != nil {
 		return err
+	}
+	if state != nil && unasked == nil {
+		e.catching = state
+		e.Config.Log.Info("a restored journal goes on catching up with the scheme", "since", m.Since().String(), "read", state.Done, "of", state.Total)
+		return nil
 	}
 	state, begin := catchup.Begin(m.Since() - catchup.Margin)
 	u, err := e.use().Take(m, unasked, e.Config.AcceptRestoredGap, begin)
@@ -62,7 +66,7 @@ func (e *Engine) take(m *restored.Mark, unasked error) error {
 // catchUpLater lets a journal catch up whose gap was accepted, if the scheme can be asked by now.
 func (e *Engine) catchUpLater() error {
 	m, err := restored.Uncaught(e.Store)
-	if err != nil || m == nil {
+	if e.gap = m; err != nil || m == nil {
 		return err
 	}
 	if unasked := e.canCatchUp(m); unasked != nil {

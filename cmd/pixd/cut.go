@@ -27,9 +27,9 @@ func cutCommand() *cobra.Command {
 			"the last batch committed at or before it is the newest, and every row is what the records up to there make\n" +
 			"of it. The engine's folder is only read; tables are linked where the disk can do that. Everything is verified\n" +
 			"before and after, and the folder is in place once all is well; after an error nothing is there.\n\n" +
-			"It counts as restored: payments since the instant are missing in it, and pixd serve refuses it without\n" +
-			"--accept-restored-gap. The simulator's own book and the operators' token are not copied. Progress goes to\n" +
-			"standard error. Amounts are base units.",
+			"It counts as restored: what happened since the instant is missing in it, and the next pixd serve asks the\n" +
+			"scheme for it. The simulator's own book and the operators' token are not copied. Progress goes to standard\n" +
+			"error. Amounts are base units.",
 		Example: "  pixd journal cut --data-dir ./pixd-data --until 2026-01-31T08:30:00-03:00 --to ./morning",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) (err error) {

@@ -40,14 +40,14 @@ func TestCutCommands(t *testing.T) {
 	left := " 1 1\nbalance 999970000 999990000\npending 0 0\nmed held 0 0\ncut at " + until + ": the newest batch is of {}; cut off after it: {}records in {}batches\n"
 	cut := filepath.Join(at, "cut")
 	code, out, errs := run(t, nil, "journal", "cut", "--data-dir", dir, "--until", until, "--to", cut)
-	same(t, squeezed(out), " BEFORE LEFT OF IT\nposition {}{}\naccounts"+left+"cut to "+cut+"; payments since {}are missing in it\npixd serve --data-dir "+cut+" --sim-dir "+sim+" --accept-restored-gap\n")
+	same(t, squeezed(out), " BEFORE LEFT OF IT\nposition {}{}\naccounts"+left+"cut to "+cut+"; the next pixd serve asks the scheme for what happened since {}\npixd serve --data-dir "+cut+" --sim-dir "+sim+"\n")
 	if code != 0 || errs != "" {
 		t.Fatalf("cut: %d %s", code, errs)
 	}
 	back := filepath.Join(at, "back")
 	for _, dry := range []bool{true, false} {
 		args := []string{"snapshot", "restore", file, "--data-dir", back, "--until", until}
-		end := "restored to " + back + "; payments since {}are missing in it\npixd serve --data-dir " + back + " --sim-dir " + sim + " --accept-restored-gap\n"
+		end := "restored to " + back + "; the next pixd serve asks the scheme for what happened since {}\npixd serve --data-dir " + back + " --sim-dir " + sim + "\n"
 		if dry {
 			args, end = append(args, "--dry-run"), "a dry run: "+back+" is as it was\n"
 		}
@@ -62,11 +62,11 @@ func TestCutCommands(t *testing.T) {
 		if code, _, errs := run(t, nil, "serve", "--data-dir", dir, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"); code != 1 || !strings.Contains(errs, "cut at "+until) || !strings.Contains(errs, "--accept-restored-gap") {
 			t.Errorf("serve: %d %s", code, errs)
 		}
-		p := start(t, dir, "--sim-dir", sim, "--accept-restored-gap")
-		if balance, _ := s.balance(p); balance != 999_990_000 {
+		p := start(t, dir, "--sim-dir", sim)
+		if balance, _ := s.balance(p); balance != 999_970_000 {
 			t.Errorf("balance %d", balance)
 		}
-		if said := p.words(); !strings.Contains(said, "since="+until) {
+		if said := p.words(); !strings.Contains(said, "since="+until) || strings.Count(said, "booked from the scheme") != 1 {
 			t.Errorf("said %s", said)
 		}
 		p.end(syscall.SIGTERM)

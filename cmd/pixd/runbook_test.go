@@ -203,6 +203,7 @@ var varying = []*regexp.Regexp{
 	regexp.MustCompile(`\d{8}T\d{6}Z-\d+`), regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z`), regexp.MustCompile(`\b[a-z]{3}_[a-z2-7]{13,}`),
 	regexp.MustCompile(`\b\d+(\.\d+)? ?[KMGTPE]i?B\b`), regexp.MustCompile(`\bthe same\b|\b\d+ms (ahead|behind)\b`), regexp.MustCompile(`\bfile \d{6}: block \d+/\d+|\b[0-9a-f]+ != [0-9a-f]+`),
 	regexp.MustCompile(`wal: (get "[^"]*"|scan \["[^"]*", "[^"]*"\))`), // which read meets the damage first: a compaction may have moved it
+	regexp.MustCompile(`\b[ED][0-9]{20}[0-9A-Za-z]{11}\b`), regexp.MustCompile(`per_second=\d+`),
 	regexp.MustCompile(`0\.0\.0-dev|\bv\d[\w.-]*`),
 }
 

@@ -83,7 +83,7 @@ func (f *serveFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.SnapshotEvery, "snapshot-every", 0, "between two snapshots that the engine makes by itself; 0: none")
 	flags.IntVar(&f.SnapshotKeep, "snapshot-keep", f.SnapshotKeep, "how many snapshots are kept, the newest ones; 0: all")
 	flags.Var((*size)(&f.SnapshotMaxSize), "snapshot-max-size", "of all snapshots together, beyond which the oldest ones are removed; 0: no limit")
-	flags.BoolVar(&f.AcceptRestoredGap, "accept-restored-gap", false, "serve a folder that was restored from a snapshot, although payments since then are missing in it and may be repeated")
+	flags.BoolVar(&f.AcceptRestoredGap, "accept-restored-gap", false, "serve a restored folder although the scheme cannot be asked for what happened since: payments of that time are missing in it and may be repeated")
 	flags.BoolVar(&f.demo, "demo", false, "make a funded demo account in an empty data folder and print a tour of signed requests")
 	f.logFlags.add(flags)
 }

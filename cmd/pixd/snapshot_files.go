@@ -55,9 +55,8 @@ func snapshotRestore() *cobra.Command {
 			"With --until the folder is as the journal was at that instant: the last batch committed at or before it is\n" +
 			"the newest, and every row is what the records up to there make of it. --dry-run does all of it in --temp-dir,\n" +
 			"prints what would be there, and removes it.\n\n" +
-			"Payments since the snapshot are missing in the folder. pixd serve refuses it without\n" +
-			"--accept-restored-gap: a merchant who repeats a payment of that time pays it twice. The simulator's own\n" +
-			"book and the operators' token are in no snapshot.",
+			"What happened since the snapshot is missing in the folder: the next pixd serve asks the scheme for it, and\n" +
+			"books it before it serves merchants. The simulator's own book and the operators' token are in no snapshot.",
 		Example: "  pixd snapshot restore pixd-20260131T120000Z-4711.snap --data-dir ./restored\n" +
 			"  pixd snapshot restore pixd-20260131T120000Z-4711.snap --data-dir ./restored --until 2026-01-31T08:30:00-03:00",
 		Args: exactly(1, "the snapshot's file"),
@@ -158,6 +157,6 @@ func serveAgain(dir, simDir string, m *restored.Mark) string {
 	if simDir != "" {
 		sim = " --sim-dir " + terminal.Plain(simDir)
 	}
-	return fmt.Sprintf("%s; payments since %s are missing in it\n"+
-		"pixd serve --data-dir %s%s --accept-restored-gap\n", terminal.Plain(dir), m.Since().Time().Format(time.RFC3339Nano), terminal.Plain(dir), sim)
+	return fmt.Sprintf("%s; the next pixd serve asks the scheme for what happened since %s\n"+
+		"pixd serve --data-dir %s%s\n", terminal.Plain(dir), m.Since().Time().Format(time.RFC3339Nano), terminal.Plain(dir), sim)
 }
