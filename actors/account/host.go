@@ -323,7 +323,7 @@ func (d *Host) Notice(id pix.AccountID, c ledger.Command, done func(error)) {
 // Tell is Notice for what an engine that was restored is told: done also says whether the command has
 // changed anything.
 func (d *Host) Tell(id pix.AccountID, c ledger.Command, done func(changed bool, err error)) {
-	d.send(id, d.entry(id), &call{command: c, from: toldOf{done}})
+	d.send(id, d.entry(id), TellMessage(c, done))
 }
 
 // Recent returns the table of recently accepted payouts and refunds of all accounts.

@@ -46,6 +46,11 @@ func NoticeMessage(c ledger.Command, done func(error)) any {
 	return &call{command: c, from: noticeOf{done}}
 }
 
+// TellMessage makes the message of what an engine that was restored is told; see Host.Tell.
+func TellMessage(c ledger.Command, done func(changed bool, err error)) any {
+	return &call{command: c, from: toldOf{done}}
+}
+
 // ReportMessage makes the message of a child actor's report. d.Children.NotTaken is called
 // where the account could not take the report.
 func ReportMessage(d *Dependencies, r Report) any {

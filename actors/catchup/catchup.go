@@ -48,7 +48,7 @@ type Runner struct {
 	// was made since the snapshot.
 	LostKey func(scheme.Notice)
 	KeyOf   func(key string) (pix.AccountID, bool) // the account that has a PIX key
-	Elapsed func() time.Duration // of a monotonic clock
+	Elapsed func() time.Duration                   // of a monotonic clock
 	Log     *slog.Logger
 
 	failed map[pix.AccountID]string // what Book has logged last of each account

@@ -80,9 +80,9 @@ func Names(m *scheme.Movement) []any {
 	case m.Refund.Tx != pix.TxID{}:
 		all = append(all, "transaction_id", n.Tx.Public(pix.TxRefund))
 	}
-	for name, value := range map[string]string{"return_id": n.ReturnID, "infraction_id": n.Infraction, "reason": n.Reason} {
-		if value != "" {
-			all = append(all, name, value)
+	for _, f := range [...]struct{ name, value string }{{"return_id", n.ReturnID}, {"infraction_id", n.Infraction}, {"reason", n.Reason}} {
+		if f.value != "" {
+			all = append(all, f.name, f.value)
 		}
 	}
 	return all
@@ -112,7 +112,7 @@ func (p *progress) tell(s *State, last bool) {
 	}
 	p.last = now
 	names := []any{"read", s.Done, "booked", s.Booked, "kept_aside", s.Aside}
-	if done, spent := float64(s.Done-p.first), (now-p.began).Seconds(); done > 0 && spent > 0 {
+	if done, spent := float64(s.Done-p.first), (now - p.began).Seconds(); done > 0 && spent > 0 {
 		names = append(names, "per_second", int(done/spent))
 		if s.Total > s.Done {
 			left := time.Duration(float64(s.Total-s.Done) * spent / done * float64(time.Second))

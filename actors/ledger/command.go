@@ -30,17 +30,11 @@ type Terms struct {
 	Epoch  uint64     // how often a restored journal was taken into use although it lacks what happened since the snapshot
 	GapEnd pix.Millis // engine time of the newest such acceptance: payments from before it may have been refunded in the gap
 
-	Restored Restored // the restores of the journal
+	EventsAbove uint64 // webhook events have sequences above this one, because the journal was restored and those up to it may have been given out; 0: it was not
 
 	MEDDeadline pix.Millis // time from a special-return case's opening within which the merchant may defend it
 	MEDAnalysis pix.Millis // time from a special-return case's opening within which the institution should decide it
 	MEDWaits    bool       // a case that was not defended in time waits for the analyst; false: it is closed as agreed
-}
-
-// Restored is what the ledger must know of the restores of a journal.
-type Restored struct {
-	At   pix.Millis // engine time of the newest one; 0: there was none
-	Skip uint64     // how many sequences of events an account leaves out at its first record after At: more than any account can have used in what was lost
 }
 
 // Command is a request to one account. What it has to know, which refusals it has, and what it

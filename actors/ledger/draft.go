@@ -51,8 +51,8 @@ func (d *draft) add(kind RecordKind, b Body) *Refusal {
 		b.Sums = &kept
 	}
 	b.Deliveries = d.account.deliveries(b.Events)
-	if s := &d.stamp.Terms.Restored; len(d.records) == 0 && d.account.Seq > 0 && d.account.Time < s.At {
-		b.Skipped = s.Skip
+	if above := d.stamp.Terms.EventsAbove; len(b.Events) > 0 && d.totals.Events < above {
+		b.Skipped = above - d.totals.Events
 	}
 	r := Record{
 		Account: d.account.ID,

@@ -62,8 +62,7 @@ type Body struct {
 	Subscription *Subscription `cbor:"16,keyasint,omitempty"`
 	Deliveries   []Delivery    `cbor:"17,keyasint,omitempty"` // which subscriptions get which of Events
 
-	// Skipped is how many sequences of events are left out before the record's, because a journal that
-	// was restored had used them; see Terms.Restored.
+	// Skipped is how many sequences of events are left out before the record's; see Terms.EventsAbove.
 	Skipped  uint64   `cbor:"19,keyasint,omitempty"`
 	Suffixes []string `cbor:"20,keyasint,omitempty"` // ends of end-to-end ids by which the transaction of the record is found, too: it was taken over from the scheme
 }

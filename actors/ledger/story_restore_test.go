@@ -25,7 +25,7 @@ func (b *bench) lose() {
 	clear(b.carried)
 	clear(b.waiting)
 	b.now += 60_000
-	b.terms.Restored = Restored{At: b.now, Skip: b.terms.Restored.Skip + 1000}
+	b.terms.EventsAbove += 1000
 }
 
 // newestLost is the newest state of a transaction before the journal was lost.

@@ -17,11 +17,11 @@ import (
 
 // Names of the values about a restore; see wal.MetaKey.
 const (
-	MetaMark     = "restored"    // a Mark; there until the journal has caught up, or an operator accepts the gap
-	MetaEpoch    = "epoch"       // u64: how often a restored journal was taken into use; none: never
-	MetaGap      = "gap"         // u64: epoch and u64: engine time, in ms, of the newest acceptance of a gap; none: there was none
-	MetaSkip     = "restored_at" // u64: engine time, in ms, when the newest restored journal was taken into use, and u64: ledger.Restored.Skip; none: never
-	MetaUncaught = "uncaught"    // the Mark of a journal whose gap was accepted, until it has caught up all the same
+	MetaMark     = "restored"     // a Mark; there until the journal has caught up, or an operator accepts the gap
+	MetaEpoch    = "epoch"        // u64: how often a restored journal was taken into use; none: never
+	MetaGap      = "gap"          // u64: epoch and u64: engine time, in ms, of the newest acceptance of a gap; none: there was none
+	MetaEvents   = "events_above" // u64: ledger.Terms.EventsAbove; none: no restored journal was taken into use
+	MetaUncaught = "uncaught"     // the Mark of a journal whose gap was accepted, until it has caught up all the same
 )
 
 // Mark says that a journal was restored from a snapshot, or was cut at an instant: what happened after
@@ -114,4 +114,3 @@ func Gap(v layout.Getter) (epoch uint64, end pix.Millis, err error) {
 	}
 	return binary.BigEndian.Uint64(b), pix.Millis(binary.BigEndian.Uint64(b[8:])), nil
 }
-

@@ -20,23 +20,23 @@ func ReadTerms(rows layout.Rows, t *ledger.Terms) (err error) {
 	if t.Epoch, t.GapEnd, err = Gap(rows); err != nil {
 		return err
 	}
-	if t.Restored, err = skipped(rows); err != nil {
+	if t.EventsAbove, err = eventsAbove(rows); err != nil {
 		return err
 	}
 	t.ClaimDays, err = layout.ClaimDays(rows)
 	return err
 }
 
-// skipped reads the value MetaSkip.
-func skipped(v layout.Getter) (r ledger.Restored, err error) {
-	b, ok, err := v.Get(wal.MetaKey(MetaSkip))
+// eventsAbove reads the value MetaEvents.
+func eventsAbove(v layout.Getter) (uint64, error) {
+	b, ok, err := v.Get(wal.MetaKey(MetaEvents))
 	switch {
 	case err != nil || !ok:
-		return r, err
-	case len(b) != 16:
-		return r, fmt.Errorf("named value %q has %d bytes", MetaSkip, len(b))
+		return 0, err
+	case len(b) != 8:
+		return 0, fmt.Errorf("named value %q has %d bytes", MetaEvents, len(b))
 	}
-	return ledger.Restored{At: pix.Millis(binary.BigEndian.Uint64(b)), Skip: binary.BigEndian.Uint64(b[8:])}, nil
+	return binary.BigEndian.Uint64(b), nil
 }
 
 // Unaccepted is the error of a start on a restored journal that cannot catch up, and whose gap nobody has
@@ -87,8 +87,8 @@ func (u *Use) Take(m *Mark, unasked error, accept bool, begin wal.Op) (*Used, er
 }
 
 // Begin takes a restored journal into use which is about to catch up. Deliveries of webhooks that are open
-// are held, since many of them were delivered in the gap; the epoch is raised; and accounts skip the
-// sequences of events that may have been used. The mark stays until Caught. more is written with
+// are held, since many of them were delivered in the gap; the epoch is raised; and events have sequences
+// above those that may have been given out. The mark stays until Caught. more is written with
 // the last of this. After a crash between two calls of Write, the next start begins again.
 func (u *Use) Begin(m *Mark, more ...wal.Op) (*Used, error) {
 	a := &Used{Mark: *m}
@@ -100,25 +100,24 @@ func (u *Use) Begin(m *Mark, more ...wal.Op) (*Used, error) {
 		return nil, err
 	}
 	a.Epoch = max(a.Epoch, u.Elsewhere) + 1
-	skip, err := skipped(u.Rows)
+	above, err := eventsAbove(u.Rows)
 	if err != nil {
 		return nil, err
 	}
-	at := max(u.Now, m.Newest+1)
+	above = max(above+perHour, uint64(max(u.Now, m.Newest, m.Since()))*eventsPerMilli+perHour)
 	return a, u.Write(append([]wal.Op{
-		{Kind: wal.OpSet, Key: wal.MetaKey(MetaSkip), Value: pair(uint64(at), skip.Skip+skipIn(at-m.Since()))},
+		{Kind: wal.OpSet, Key: wal.MetaKey(MetaEvents), Value: binary.BigEndian.AppendUint64(nil, above)},
 		{Kind: wal.OpSet, Key: wal.MetaKey(MetaEpoch), Value: binary.BigEndian.AppendUint64(nil, a.Epoch)},
 	}, more...))
 }
 
-// eventsPerMilli is more webhook events than one account has in a millisecond.
-const eventsPerMilli = 100
-
-// skipIn is more events than an account can have had in a gap of so many ms; an hour more, because clocks
-// may differ.
-func skipIn(gap pix.Millis) uint64 {
-	return uint64(max(0, gap)+pix.Millis(time.Hour/time.Millisecond)) * eventsPerMilli
-}
+// eventsPerMilli is more webhook events than one account has in a millisecond. So the sequences that an
+// account has given out by an instant are below that many for each millisecond since 1970, also where an
+// earlier restore has made them begin there. perHour is added because clocks may differ.
+const (
+	eventsPerMilli = 100
+	perHour        = uint64(time.Hour/time.Millisecond) * eventsPerMilli
+)
 
 func pair(a, b uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, a), b)

@@ -34,6 +34,9 @@ func (b *hookBook) take(l *life, r *ledger.Record) {
 	}
 	var want []ledger.Delivery
 	for i, kind := range r.Events {
+		if above := l.trueTimeOf(r).terms.EventsAbove; i == 0 && b.events[r.Account] < above {
+			b.events[r.Account] = above
+		}
 		b.events[r.Account]++
 		if e := r.Event(i); e.Sequence != b.events[r.Account] || e.Kind != kind || e.ID.Sequence() != e.Sequence {
 			l.fail("record %d of %v: event %+v, and %d is next", r.Seq, r.Account, e, b.events[r.Account])

@@ -31,6 +31,11 @@ func (d *Driver) Do(c ledger.Command) *account.Asked {
 // result, as in account.Host.Notice.
 func (d *Driver) Notice(c ledger.Command, done func(error)) { d.Take(account.NoticeMessage(c, done)) }
 
+// Tell hands the account what a restored engine is told; see account.Host.Tell.
+func (d *Driver) Tell(c ledger.Command, done func(changed bool, err error)) {
+	d.Take(account.TellMessage(c, done))
+}
+
 // Report hands the account a child actor's report about a payout. Children.NotTaken is
 // called where the account could not take the report.
 func (d *Driver) Report(r account.Report) { d.Take(account.ReportMessage(d.deps, r)) }
