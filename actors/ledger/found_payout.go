@@ -141,36 +141,66 @@ func (c *foundPayout) decide(d *draft) Decision {
 	return d.done(&t)
 }
 
-// restoredPayout decides about a payout that the restored journal has in a state before the scheme's:
-// one that waited was sent since, perhaps under another id; and one that failed has settled all the
-// same. False: it is decided like any notice.
+// restoredPayout decides about a payout that the restored journal has in a state before the scheme's: it was
+// sent since, perhaps under another id, or it failed here and has settled all the same. False: it is
+// decided like any notice.
 func (c *outcome) restoredPayout(d *draft) (Decision, bool) {
 	t := *c.tx
 	renewed := t.EndToEnd != c.EndToEnd
-	sent := t.waits() && (renewed || c.Result == TransferIsAccepted)
 	late := t.Status == pix.StatusFailed && c.Result == TransferIsSettled
-	if !sent && !late {
-		return Decision{}, false
-	}
-	b := Body{}
-	if renewed {
-		t.Payout.Former = append(slices.Clone(t.Payout.Former), t.EndToEnd)
-		t.EndToEnd, b.Moved = c.EndToEnd, c.chain.Moved
-	}
-	if late {
+	switch {
+	case late && renewed:
+		c.takeID(&t)
+		fallthrough
+	case late:
 		settled, r := d.settleLate(t)
 		if r != nil {
 			return refuseWith(r), true
 		}
 		return d.done(&settled), true
+	case !t.Status.InFlight() || !renewed && !(t.waits() && c.Result == TransferIsAccepted):
+		return Decision{}, false
 	}
-	kind := PayoutSending
-	if t.Status == pix.StatusPending {
-		kind, t.Payout.Decision = PayoutApproved, Approved
+	t = c.wasSent(d, t)
+	if c.Result == TransferIsAccepted {
+		return d.done(&t), true
 	}
-	t.Status, t.ReasonCode = pix.StatusSending, ""
-	d.addWaiting(kind, &t, d.stamp.Terms.OrphanAfter, b)
 	next := *c
 	next.tx, next.Restored = &t, false
 	return next.ofPayout(d), true
+}
+
+// wasSent adds the records that make a payout in flight accepted, under the id that the scheme has.
+func (c *outcome) wasSent(d *draft, t Transaction) Transaction {
+	kind := PayoutSending
+	switch t.Status {
+	case pix.StatusHeld:
+		t = d.acceptHeld(t)
+	case pix.StatusPending:
+		kind, t.Payout.Decision = PayoutApproved, Approved
+	}
+	moved := c.takeID(&t)
+	if t.waits() {
+		leaves := t
+		leaves.Status, leaves.ReasonCode = pix.StatusSending, ""
+		d.addWaiting(kind, &leaves, d.stamp.Terms.OrphanAfter, Body{Moved: moved})
+		t, moved = leaves, nil
+	}
+	sent := t
+	if sent.Status == pix.StatusSending {
+		sent.Transfer.AcceptedAt = d.stamp.Clock
+	}
+	sent.Status, sent.Transfer.Doubt, sent.ReasonCode = pix.StatusAccepted, false, ""
+	d.addWaiting(PayoutSent, &sent, d.untilDue(&sent), Body{Moved: moved})
+	return sent
+}
+
+// takeID gives a payout the id under which the scheme has it, and returns the row of its former one.
+func (c *outcome) takeID(t *Transaction) *Moved {
+	if t.EndToEnd == c.EndToEnd {
+		return nil
+	}
+	t.Payout.Former = append(slices.Clone(t.Payout.Former), t.EndToEnd)
+	t.EndToEnd = c.EndToEnd
+	return c.chain.Moved
 }

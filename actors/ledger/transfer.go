@@ -69,7 +69,7 @@ func (c ResolveTransfer) gather(g *gathering) (decider, error) {
 		return f, g.refundOutcome(f)
 	}
 	switch {
-	case c.Restored && t.waits():
+	case c.Restored && t.Status.InFlight() && t.EndToEnd != c.EndToEnd:
 		f.chain.Moved, err = g.movedBy(t)
 	case c.Result == TransferIsRefused && t.Status == pix.StatusHeld:
 		f.row, err = g.rowOf(t)

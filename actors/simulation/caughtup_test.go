@@ -65,6 +65,7 @@ func (l *life) catchesUp() {
 	}
 	l.askInFlight()
 	l.booksAreTheirs(aside)
+	l.pendingAreHere()
 	l.sequencesBehind()
 	if err := l.compareRows(); err != nil {
 		l.fail("derived rows: %v", err)
@@ -216,7 +217,7 @@ func (l *life) booksAreTheirs(aside *catchup.Aside) {
 			if m.Kind != sim.MovedRefused && (m.Kind != sim.MovedPayment || !back[m.EndToEnd]) {
 				unknown++
 			}
-		case m.Kind == sim.MovedRefused || m.Kind == sim.MovedPayment && back[m.EndToEnd]:
+		case m.Kind == sim.MovedRefused || m.Kind == sim.MovedPayment && (back[m.EndToEnd] || l.refusals.Has(m.EndToEnd)): // or it goes back as soon as the scheme hears so
 		default:
 			want[m.Account] += l.movedHere(&m)
 		}
@@ -227,6 +228,24 @@ func (l *life) booksAreTheirs(aside *catchup.Aside) {
 	for id := range l.all() {
 		if got := l.account(id).Head().Totals.Balance; got != want[id] {
 			l.fail("%v: balance %d, what moved makes %d", id, got, want[id])
+		}
+	}
+}
+
+// pendingAreHere checks that what is pending at the scheme is in flight, so that no merchant asks for it again.
+func (l *life) pendingAreHere() {
+	page, err := l.outside.sim.Movements(ctx, 1, "", 1_000_000)
+	if err != nil {
+		l.fail("movements: %v", err)
+	}
+	for i := range page.Movements {
+		n := &page.Movements[i].Notice
+		if n.Kind != 0 || !l.registry.Has(n.Account) {
+			continue
+		}
+		l.count("caught up: pending")
+		if t := l.standing(n.Tx, n.EndToEnd); t == nil || t.EndToEnd != n.EndToEnd || !t.Status.InFlight() && !t.Voided() {
+			l.fail("%v is pending at the scheme, here it is %+v", n.Tx, t)
 		}
 	}
 }
@@ -259,17 +278,13 @@ func (l *life) movedHere(m *sim.SettledMovement) pix.Amount {
 
 // sequencesBehind checks that no event has a sequence that an event of the gap had.
 func (l *life) sequencesBehind() {
-	most := map[pix.AccountID]uint64{}
-	for id := range l.gap.events {
-		_ = id
-	}
 	for id, last := range l.gap.taken.last {
 		before := uint64(0)
 		end, _, _ := l.journal.Last(wal.Stream(id))
 		l.recordsOf(id, last+1, end, func(r *ledger.Record) {
 			for i := range r.Events {
 				e := r.Event(i)
-				if _, given := l.gap.events[e.ID]; given || e.Sequence <= max(before, most[id]) || e.Sequence <= l.gap.taken.totals[id].Events+1000 {
+				if _, given := l.gap.events[e.ID]; given || e.Sequence <= before || e.Sequence <= l.gap.taken.totals[id].Events+1000 {
 					l.fail("event %v of %v has sequence %d, after %d events in the snapshot", e.ID, id, e.Sequence, l.gap.taken.totals[id].Events)
 				}
 				before = e.Sequence
