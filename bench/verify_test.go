@@ -93,10 +93,7 @@ func playVerify() {
 // fillJournal has an engine write n records about payouts of a thousand accounts. Every
 // second payout has an idempotency key and an end-to-end id that the merchant chose.
 func fillJournal(b *testing.B, dir string, n int) {
-	c := engine.Defaults()
-	c.DataDir, c.SettleDelay, c.Log = dir, 20*time.Millisecond, slog.New(slog.DiscardHandler)
-	c.OnFailure = func(err error) { panic(err) }
-	e, err := engine.Open(c)
+	e, err := engine.Open(quietEngine(dir))
 	if err != nil {
 		b.Fatal(err)
 	}

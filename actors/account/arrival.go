@@ -77,6 +77,10 @@ func (f *Feed) arrived(n scheme.Notice, done func(error)) {
 		ended(fmt.Errorf("notice of %s: %w", n.EndToEnd, errInWork))
 		return
 	}
+	if f.Aside != nil && f.Aside(n.EndToEnd) {
+		ended(nil) // it is credited as soon as its account is made again
+		return
+	}
 	if f.Refused != nil && f.Refused(n.EndToEnd) {
 		ended(fmt.Errorf("notice of %s: %w", n.EndToEnd, scheme.ErrNoPayee))
 		return
@@ -90,8 +94,6 @@ func (f *Feed) arrived(n scheme.Notice, done func(error)) {
 		f.Notice(p.account, n.Arrived, ended)
 	case err == nil: // a repeat of what was credited
 		ended(nil)
-	case f.Aside != nil && f.Aside(n.EndToEnd):
-		ended(nil) // it is credited as soon as its account is made again
 	case !errors.Is(err, errNotThere):
 		ended(fmt.Errorf("notice of %s: %w", n.EndToEnd, err))
 	case f.Refuse == nil:

@@ -147,6 +147,23 @@ func (f *Feed) receiver(n scheme.Notice) (id pix.AccountID, err error) {
 	return id, err
 }
 
+// Owner returns the account in which the payment, payout or refund of a notice stands, whatever the notice
+// says; 0: it stands in none.
+func (f *Feed) Owner(n *scheme.Notice) (pix.AccountID, error) {
+	if n.Kind == scheme.PaymentArrived || n.Infraction != "" {
+		id, err := f.receiver(scheme.Notice{EndToEnd: n.EndToEnd})
+		if errors.Is(err, errNotThere) {
+			err = nil
+		}
+		return id, err
+	}
+	at, ok, err := layout.FindTransfer(f.Rows, n.Tx, n.EndToEnd)
+	if err != nil || !ok {
+		return 0, err
+	}
+	return at.Account, nil
+}
+
 // owner returns the account of the payout or refund that a notice names, which it looks for in the
 // table of recent ones first, or of the payment that a report is about.
 func (f *Feed) owner(n scheme.Notice) (pix.AccountID, error) {

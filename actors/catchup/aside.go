@@ -1,9 +1,12 @@
 package catchup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -20,19 +23,20 @@ const (
 	AlertLostKey = "key_lost"       // a customer paid to a PIX key that was made since the snapshot
 )
 
-// The errors of movements that cannot be booked yet.
+// The errors of movements that cannot be booked yet, or never.
 var (
 	errUnknownAccount = errors.New("the account is not known here")
 	errForm           = errors.New("its id is not in the scheme's form")
+	errElsewhere      = errors.New("it stands in another account here")
 )
 
 // metaAside begins the names of the values that are movements which could not be booked. A name goes on
-// with the account's id, the instant in hexadecimal digits, so that an account's movements stand in their
-// order, and what the movement is about. The value is the movement as /v1/movements/list shows it.
+// with the account's id and a number in 16 hexadecimal digits, in the order of the scheme's list. The
+// value is the movement as /v1/movements/list shows it.
 const metaAside = "aside/"
 
-// Aside are movements that could not be booked: their accounts are not known, because they were made since
-// the snapshot. They are booked once an operator has made the account again.
+// Aside are movements that could not be booked: mostly those of accounts that were made since the snapshot.
+// They are tried again, and booked once an operator has made the account again.
 type Aside struct {
 	Scan   func(lo, hi []byte, fn func(k, v []byte) (bool, error)) error
 	Write  func(...wal.Op) error
@@ -40,63 +44,88 @@ type Aside struct {
 	Log    *slog.Logger
 
 	mu       sync.Mutex
+	next     uint64                // number of the next movement
+	known    map[string]bool       // what is kept, by identity
 	accounts map[pix.AccountID]int // number of movements of each account
 	payments map[string]bool       // end-to-end ids of the customers' payments among them
 }
 
-// Load reads what earlier processes have kept aside. It is called once, before anything else.
-func (a *Aside) Load() error {
-	a.accounts, a.payments = map[pix.AccountID]int{}, map[string]bool{}
-	return a.each("", func(_ []byte, m *scheme.Movement) (bool, error) {
-		a.note(m, 1)
-		return true, nil
-	})
+// kept is a movement that is kept aside.
+type kept struct {
+	key      []byte
+	movement scheme.Movement
 }
 
-// each calls fn with each movement whose name goes on with prefix.
-func (a *Aside) each(prefix string, fn func(key []byte, m *scheme.Movement) (more bool, err error)) error {
+// Load reads what earlier processes have kept aside, and raises the alert about each account again. It is
+// called once, before anything else.
+func (a *Aside) Load() error {
+	a.known, a.accounts, a.payments = map[string]bool{}, map[pix.AccountID]int{}, map[string]bool{}
+	all, err := a.read("")
+	for i := range all {
+		number, err := strconv.ParseUint(string(all[i].key[len(all[i].key)-16:]), 16, 64)
+		if err != nil {
+			return fmt.Errorf("named value %q: %w", all[i].key, err)
+		}
+		a.next = max(a.next, number+1)
+		first := !a.Has(all[i].movement.Notice.Account)
+		if a.note(&all[i].movement, 1); first {
+			a.alert(&all[i].movement, errUnknownAccount)
+		}
+	}
+	return err
+}
+
+// read returns the movements whose name goes on with prefix, in the scheme's order.
+func (a *Aside) read(prefix string) (all []kept, err error) {
 	lo := wal.MetaKey(metaAside + prefix)
-	return a.Scan(lo, wal.PrefixEnd(lo), func(k, v []byte) (bool, error) {
+	err = a.Scan(lo, wal.PrefixEnd(lo), func(k, v []byte) (bool, error) {
 		m, err := provider.DecodeMovement(v)
 		if err != nil {
 			return false, fmt.Errorf("named value %q: %w", k, err)
 		}
-		return fn(k, &m)
+		all = append(all, kept{slices.Clone(k), m})
+		return true, nil
 	})
+	return all, err
+}
+
+// identity names a movement, so that it is kept once however often it is listed.
+func identity(m *scheme.Movement) string {
+	n := &m.Notice
+	return strings.Join([]string{n.Account.String(), Kind(m), n.Tx.String(), n.EndToEnd, n.ReturnID, n.Infraction}, "/")
 }
 
 func (a *Aside) note(m *scheme.Movement, by int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	n := &m.Notice
-	if a.accounts[n.Account] += by; a.accounts[n.Account] <= 0 {
+	if a.accounts[n.Account] += by; a.accounts[n.Account] == 0 {
 		delete(a.accounts, n.Account)
 	}
+	if by < 0 {
+		delete(a.known, identity(m))
+		delete(a.payments, n.EndToEnd)
+		return
+	}
+	a.known[identity(m)] = true
 	if n.Kind == scheme.PaymentArrived {
-		if a.payments[n.EndToEnd] = by > 0; by < 0 {
-			delete(a.payments, n.EndToEnd)
-		}
+		a.payments[n.EndToEnd] = true
 	}
 }
 
-// nameOf is the name of the value of a movement.
-func nameOf(m *scheme.Movement) string {
-	n := &m.Notice
-	return fmt.Sprintf("%s%v/%016x/%s/%s", metaAside, n.Account, uint64(m.At), Kind(m), n.EndToEnd+n.ReturnID+n.Infraction)
-}
-
-// keep keeps movements aside, raises an alert for each account, and returns how many are new.
-func (a *Aside) keep(all []aside) (added uint64, err error) {
+// keep keeps movements aside, raises an alert where one is the first of its account, and returns how many
+// are new.
+func (a *Aside) keep(all []unbooked) (added uint64, err error) {
 	var ops []wal.Op
-	var fresh []aside
-	for _, k := range all {
-		key := wal.MetaKey(nameOf(k.movement))
-		there := false
-		if err := a.Scan(key, append(key, 0), func(_, _ []byte) (bool, error) { there = true; return false, nil }); err != nil {
-			return 0, err
+	var fresh []unbooked
+	for _, u := range all {
+		if a.known[identity(u.movement)] || slices.ContainsFunc(fresh, func(f unbooked) bool { return identity(f.movement) == identity(u.movement) }) {
+			continue
 		}
-		if !there {
-			ops = append(ops, wal.Op{Kind: wal.OpSet, Key: key, Value: provider.EncodeMovement(k.movement)})
-			fresh = append(fresh, k)
-		}
+		name := fmt.Sprintf("%s%v/%016x", metaAside, u.movement.Notice.Account, a.next)
+		a.next++
+		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(name), Value: provider.EncodeMovement(u.movement)})
+		fresh = append(fresh, u)
 	}
 	if len(ops) == 0 {
 		return 0, nil
@@ -104,26 +133,21 @@ func (a *Aside) keep(all []aside) (added uint64, err error) {
 	if err := a.Write(ops...); err != nil {
 		return 0, fmt.Errorf("keep movements aside: %w", err)
 	}
-	for _, k := range fresh {
-		a.Log.Warn("a movement of the scheme is kept aside", append([]any{"kind", Kind(k.movement), "why", k.why}, Names(k.movement)...)...)
-		a.alert(k)
+	for _, u := range fresh {
+		a.Log.Warn("a movement of the scheme is kept aside", append([]any{"kind", Kind(u.movement), "why", u.why}, Names(u.movement)...)...)
+		first := !a.Has(u.movement.Notice.Account)
+		if a.note(u.movement, 1); first || !errors.Is(u.why, errUnknownAccount) {
+			a.alert(u.movement, u.why)
+		}
 	}
 	return uint64(len(fresh)), nil
 }
 
-// alert raises the alert about the first movement of each account that is kept aside.
-func (a *Aside) alert(k aside) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	n := &k.movement.Notice
-	first := a.accounts[n.Account] == 0
-	a.note(k.movement, 1)
-	if !first {
-		return
-	}
-	message := fmt.Sprintf("movements of %v since the snapshot are kept aside (%v): pixd account create --account-id %v makes the account again, and they are booked", n.Account, k.why, n.Account)
-	if !errors.Is(k.why, errUnknownAccount) {
-		message = fmt.Sprintf("a movement of %v since the snapshot cannot be booked, and is kept aside and tried again: %s of %s: %v", n.Account, Kind(k.movement), n.EndToEnd, k.why)
+func (a *Aside) alert(m *scheme.Movement, why error) {
+	id := m.Notice.Account
+	message := fmt.Sprintf("movements of %v since the snapshot are kept aside: pixd account create --account-id %v makes the account again, if it is not there, and they are booked", id, id)
+	if !errors.Is(why, errUnknownAccount) {
+		message = fmt.Sprintf("a movement of %v since the snapshot cannot be booked, and is kept aside and tried again: %s of %s: %v", id, Kind(m), m.Notice.EndToEnd, why)
 	}
 	a.Alerts.Raise(0, ledger.Alert{Kind: AlertAside, Message: message})
 }
@@ -146,14 +170,11 @@ func (a *Aside) HasPayment(endToEnd string) bool {
 func (a *Aside) Count() (n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, of := range a.accounts {
-		n += of
-	}
-	return n
+	return len(a.known)
 }
 
-// Book books what is kept aside of accounts that are known by now, one after the other. What cannot be
-// booked stays, and what comes behind it in its account. It is not called twice at once.
+// Book books what is kept aside of accounts that are known by now. What cannot be booked stays. It is not
+// called twice at once.
 func (r *Runner) Book() {
 	a := r.Aside
 	a.mu.Lock()
@@ -167,50 +188,54 @@ func (r *Runner) Book() {
 			continue
 		}
 		err := r.bookOf(id)
-		if err == nil {
-			delete(r.failed, id)
-			continue
-		}
 		if r.failed == nil {
 			r.failed = map[pix.AccountID]string{}
 		}
-		if r.failed[id] != err.Error() {
-			r.failed[id] = err.Error()
+		if now := fmt.Sprint(err); err != nil && r.failed[id] != now {
+			r.failed[id] = now
 			r.Log.Error("movements that are kept aside cannot be booked", "account", id.String(), "error", err)
 		}
 	}
 }
 
+// bookOf books what is kept aside of an account, again and again while something becomes bookable: a report
+// may stand before its payment where both are of one instant.
 func (r *Runner) bookOf(id pix.AccountID) error {
-	type kept struct {
-		key      []byte
-		movement scheme.Movement
-	}
-	var all []kept
-	if err := r.Aside.each(id.String()+"/", func(k []byte, m *scheme.Movement) (bool, error) {
-		all = append(all, kept{append([]byte(nil), k...), *m})
-		return true, nil
-	}); err != nil {
-		return err
-	}
-	for i := range all {
-		m := &all[i].movement
-		done := make(chan error, 1)
-		r.book(m, func(m *scheme.Movement, changed bool, err error) {
-			if changed {
-				r.show(m)
-			}
-			done <- err
-		})
-		if err := <-done; err != nil {
-			return fmt.Errorf("%s of %s: %w", Kind(m), strings.TrimSpace(m.Notice.EndToEnd), err)
-		}
-		if err := r.Aside.Write(wal.Op{Kind: wal.OpDelete, Key: all[i].key}); err != nil {
+	for {
+		all, err := r.Aside.read(id.String() + "/")
+		if err != nil {
 			return err
 		}
-		r.Aside.mu.Lock()
-		r.Aside.note(m, -1)
-		r.Aside.mu.Unlock()
+		var failed []error
+		for i := range all {
+			if err := r.bookKept(&all[i]); err != nil {
+				failed = append(failed, fmt.Errorf("%s of %s: %w", Kind(&all[i].movement), all[i].movement.Notice.EndToEnd, err))
+			}
+		}
+		if len(failed) == 0 || len(failed) == len(all) {
+			return errors.Join(failed...)
+		}
 	}
+}
+
+func (r *Runner) bookKept(k *kept) error {
+	m := &k.movement
+	if err := r.reserve(context.Background(), []scheme.Movement{*m}); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	r.book(m, func(m *scheme.Movement, changed bool, err error) {
+		if changed {
+			r.show(m)
+		}
+		done <- err
+	})
+	if err := <-done; err != nil {
+		return err
+	}
+	if err := r.Aside.Write(wal.Op{Kind: wal.OpDelete, Key: k.key}); err != nil {
+		return err
+	}
+	r.Aside.note(m, -1)
 	return nil
 }

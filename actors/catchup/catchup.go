@@ -1,6 +1,6 @@
 // Package catchup brings a journal that was restored up to what the scheme has done since: it reads the
-// scheme's movements, hands each to its account as a command that books what is missing and nothing twice,
-// and keeps those aside whose account the journal does not know.
+// scheme's movements, hands each to its account as a command that books it if it is missing, and keeps
+// aside what cannot be booked, mostly because the journal does not know the account.
 //
 // It may be ended at any moment. Each page of movements is durable before the place behind it is, so the
 // next start reads a page again at most, which changes nothing.
@@ -37,6 +37,8 @@ type Runner struct {
 	Timeout time.Duration // the most time for one question to the scheme
 	Known   func(pix.AccountID) bool
 	Refused func(endToEnd string) bool // whether a customer's payment was refused
+	// Owner finds the account in which the payment, payout or refund of a notice stands; 0: in none.
+	Owner func(*scheme.Notice) (pix.AccountID, error)
 	// Tell hands an account a command; done is called once its effect is durable.
 	Tell func(id pix.AccountID, c ledger.Command, done func(changed bool, err error))
 	// Reserve reserves an end-to-end id that a merchant chose; see registry.ReserveEndToEnd.
@@ -58,19 +60,26 @@ type Runner struct {
 // and moves the state on. It ends with the context's error where that ends.
 func (r *Runner) Run(ctx context.Context, s *State) error {
 	told := r.newProgress(s)
-	for !s.Read {
+	for empty := 0; !s.Read; empty++ {
 		page, err := r.ask(ctx, s)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if s.After == "" {
+		case page.Next != "" && page.Next == s.After, empty > mostEmpty:
+			return fmt.Errorf("catch up: the scheme's list of movements does not go on behind %q", s.After)
+		case s.After == "":
 			s.Total = s.Done + uint64(len(page.Movements)+page.Left)
+		}
+		if len(page.Movements) > 0 {
+			empty = 0
 		}
 		if err := r.take(ctx, page.Movements, s); err != nil {
 			return err
 		}
 		s.Done += uint64(len(page.Movements))
-		s.After, s.Read = page.Next, page.Next == ""
+		if s.Read = page.Next == ""; !s.Read { // otherwise later movements follow in the same page
+			s.After = page.Next
+		}
 		if err := r.Write(s.op()); err != nil {
 			return fmt.Errorf("catch up: %w", err)
 		}
@@ -79,6 +88,9 @@ func (r *Runner) Run(ctx context.Context, s *State) error {
 	told.tell(s, true)
 	return nil
 }
+
+// mostEmpty is how many pages without a movement may follow each other.
+const mostEmpty = 1000
 
 func (r *Runner) ask(ctx context.Context, s *State) (page scheme.MovementPage, err error) {
 	err = Try(ctx, r.Timeout, func(ctx context.Context) error {
@@ -125,57 +137,39 @@ func (r *Runner) take(ctx context.Context, page []scheme.Movement, s *State) err
 	if err := r.reserve(ctx, page); err != nil {
 		return err
 	}
-	t := taking{of: r, state: s}
+	var work sync.WaitGroup
+	var booked atomic.Uint64
+	why := make([]error, len(page))
 	for i := range page {
-		t.work.Add(1)
-		r.book(&page[i], t.ended)
+		work.Add(1)
+		r.book(&page[i], func(m *scheme.Movement, changed bool, err error) {
+			defer work.Done()
+			if why[i] = err; changed {
+				booked.Add(1)
+				r.show(m)
+			}
+		})
 	}
-	t.work.Wait()
-	if err := r.keep(&t); err != nil {
+	work.Wait()
+	var aside []unbooked
+	for i, err := range why {
+		if err != nil {
+			aside = append(aside, unbooked{&page[i], err})
+		}
+	}
+	added, err := r.Aside.keep(aside)
+	if err != nil {
 		return err
 	}
-	s.Booked += t.booked.Load()
+	s.Booked += booked.Load()
+	s.Aside += added
 	return ctx.Err()
 }
 
-// taking is the booking of one page.
-type taking struct {
-	of     *Runner
-	state  *State
-	work   sync.WaitGroup
-	booked atomic.Uint64
-
-	mu    sync.Mutex
-	aside []aside
-}
-
-// aside is a movement that could not be booked, and why.
-type aside struct {
+// unbooked is a movement that could not be booked, and why.
+type unbooked struct {
 	movement *scheme.Movement
 	why      error
-}
-
-func (t *taking) ended(m *scheme.Movement, changed bool, err error) {
-	defer t.work.Done()
-	switch {
-	case err != nil:
-		t.mu.Lock()
-		t.aside = append(t.aside, aside{m, err})
-		t.mu.Unlock()
-	case changed:
-		t.booked.Add(1)
-		t.of.show(m)
-	}
-}
-
-// keep keeps aside what could not be booked.
-func (r *Runner) keep(t *taking) error {
-	if len(t.aside) == 0 {
-		return nil
-	}
-	added, err := r.Aside.keep(t.aside)
-	t.state.Aside += added
-	return err
 }
 
 // show prints a movement that was booked.
@@ -187,11 +181,18 @@ func (r *Runner) show(m *scheme.Movement) {
 func (r *Runner) book(m *scheme.Movement, done func(*scheme.Movement, bool, error)) {
 	n := &m.Notice
 	c, err := command(m)
+	owner := pix.AccountID(0)
+	if err == nil {
+		owner, err = r.Owner(n)
+	}
+	payment := n.Kind == scheme.PaymentArrived || n.Infraction != ""
 	switch {
 	case err != nil:
 		done(m, false, err)
-	case n.Kind == scheme.PaymentArrived && r.Refused(n.EndToEnd):
-		done(m, false, nil)
+	case payment && owner == 0 && r.Refused(n.EndToEnd):
+		done(m, false, nil) // it went back: nobody here has its money
+	case owner != 0 && owner != n.Account:
+		done(m, false, errElsewhere)
 	case !r.Known(n.Account):
 		done(m, false, errUnknownAccount)
 	default:

@@ -203,21 +203,7 @@ func (d *draft) findRefund(r FoundReturn, description string) (*Transaction, *Re
 	if description != "" {
 		t.Description = description
 	}
-	d.facts.Counted = nil
-	if k, part := d.caseOfReturn(r); k != nil {
-		k.Parts = max(k.Parts, part) // the next refund of the case gets another id
-		d.cases = with(d.cases, k.Ordinal, k)
-		d.facts.Counted = []*Case{k}
-		owes := k.Amount - k.Refunded
-		if part == 0 { // it is not instead of one that is on its way
-			owes = k.Held + k.Lacks()
-		}
-		if r.Amount <= owes {
-			t.Refund.Case = &k.ID
-		} else if t.Refund.Counts = []CaseShare{{k.ID, owes}}; owes <= 0 { // the rest was for a case that the journal lacks
-			t.Refund.Counts, d.facts.Counted = nil, nil
-		}
-	}
+	d.countTowardsCase(&t)
 	sums := d.countBack(&t, CaseCounted)
 	d.show(&t)
 	d.bookAs(&t, pix.StatusSettled)
@@ -227,20 +213,41 @@ func (d *draft) findRefund(r FoundReturn, description string) (*Transaction, *Re
 	return &t, nil
 }
 
+// countTowardsCase finds the case that a refund which was found counts towards.
+func (d *draft) countTowardsCase(t *Transaction) {
+	d.facts.Counted = nil
+	k, part := d.caseOfReturn(t)
+	if k == nil {
+		return
+	}
+	k.Parts = max(k.Parts, part) // the next refund of the case gets another id
+	d.cases = with(d.cases, k.Ordinal, k)
+	d.facts.Counted = []*Case{k}
+	owes := k.Amount - k.Refunded
+	if part == 0 { // it is not instead of one that is on its way
+		owes = k.Held + k.Lacks()
+	}
+	if t.Amount <= owes {
+		t.Refund.Case = &k.ID
+	} else if t.Refund.Counts = []CaseShare{{k.ID, owes}}; owes <= 0 { // the rest was for a case that the journal lacks
+		t.Refund.Counts, d.facts.Counted = nil, nil
+	}
+}
+
 // partsSought is how many refunds of one case are looked for beyond those that the journal has.
 const partsSought = 256
 
 // caseOfReturn finds the case for which a return was made, and which of the case's refunds it
 // is; nil: none, the merchant requested it. The end of the id says it; a return for a fraud that
 // no id explains counts towards the case in question.
-func (d *draft) caseOfReturn(r FoundReturn) (*Case, uint64) {
-	if r.Reason != fraudCode {
+func (d *draft) caseOfReturn(t *Transaction) (*Case, uint64) {
+	if t.Refund.Code != fraudCode {
 		return nil, 0
 	}
 	all := slices.DeleteFunc(slices.Concat([]*Case{d.facts.Case}, d.facts.Rivals, d.facts.Lacking), func(k *Case) bool { return k == nil })
 	for _, k := range all {
 		for part := k.Parts + 1; part <= k.Parts+partsSought; part++ {
-			if r.ReturnID[len(r.ReturnID)-pix.SuffixChars:] == d.partSuffix(k, part) {
+			if t.EndToEnd[len(t.EndToEnd)-pix.SuffixChars:] == d.partSuffix(k, part) {
 				return d.newest(k), part
 			}
 		}

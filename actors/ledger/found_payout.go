@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"errors"
 	"slices"
 
 	"pixd/actors/layout"
@@ -8,8 +9,9 @@ import (
 )
 
 // FindPayout is a payout as the scheme has it, told to an engine whose journal was restored: the
-// journal may lack every trace of it, or have it in an earlier state. Nothing refuses it, because the
-// scheme has it: the money moves, or has moved.
+// journal may lack every trace of it, or have it in an earlier state. No rule about payouts refuses it,
+// because the scheme has it: the money moves, or has moved. It fails where its ids are those of
+// something else here.
 type FindPayout struct {
 	ID            pix.TxID
 	EndToEnd      string // in the scheme's form
@@ -38,6 +40,9 @@ func (c FindPayout) gather(g *gathering) (decider, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t != nil && (t.Kind != pix.TxPayout || t.Amount != c.Amount) {
+		return nil, errAnother
+	}
 	if t != nil {
 		return ResolveTransfer{
 			ID: c.ID, EndToEnd: c.EndToEnd, Notice: true, Restored: true, Result: c.Result, Owner: c.Owner, Reason: c.Reason,
@@ -45,8 +50,17 @@ func (c FindPayout) gather(g *gathering) (decider, error) {
 	}
 	f := &foundPayout{FindPayout: c}
 	g.stakes.released = c.Amount
-	return f, g.foundChain(f)
+	if err := g.foundChain(f); err != nil || !f.chain.Foreign {
+		return f, err
+	}
+	return nil, errForeign
 }
+
+// The errors of what the scheme tells of a payout or refund that cannot be the one that is known here.
+var (
+	errAnother = errors.New("another payout or refund has its transaction id here")
+	errForeign = errors.New("another account has its end-to-end id here")
+)
 
 // attemptsSought is how many attempts beyond the newest in the journal, and before it, are looked at to
 // see whether the engine computed an id.
@@ -116,10 +130,6 @@ func (c *foundPayout) decide(d *draft) Decision {
 			Key: c.Key, RecipientISPB: c.RecipientISPB, Purpose: c.Purpose, OwnEndToEnd: c.own, UnderSuffix: c.own && c.chain.UnderSuffix, Attempt: c.chain.Attempt,
 		},
 		Transfer: TransferPart{DueAt: d.stamp.Clock + d.stamp.Terms.OrphanAfter, DueKind: layout.DueTransfer},
-	}
-	if c.chain.Foreign {
-		d.contradicts(&t, "the scheme has it since before the restore, under an end-to-end id of another account")
-		return d.unchanged(&t)
 	}
 	b := Body{Tx: &t, Moved: c.chain.Moved, Suffixes: c.suffixes}
 	if shared := c.chain.Shared; shared != nil {

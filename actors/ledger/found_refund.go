@@ -6,7 +6,8 @@ import (
 )
 
 // FindRefund is a refund as the scheme has it, told to an engine whose journal was restored: the
-// journal may lack every trace of it, or have it in an earlier state. Nothing refuses it.
+// journal may lack every trace of it, or have it in an earlier state. No rule about refunds refuses it. It
+// fails where the account did not receive the payment, or its ids are those of something else here.
 type FindRefund struct {
 	ID          pix.TxID
 	ReturnID    string // its own id, D…, in the scheme's form
@@ -25,6 +26,9 @@ func (c FindRefund) gather(g *gathering) (decider, error) {
 	t, err := g.transfer(c.ID, c.ReturnID)
 	if err != nil {
 		return nil, err
+	}
+	if t != nil && (t.Kind != pix.TxRefund || t.Amount != c.Amount) {
+		return nil, errAnother
 	}
 	if t != nil {
 		return ResolveTransfer{ID: c.ID, EndToEnd: c.ReturnID, Notice: true, Restored: true, Result: c.Result, Reason: c.Reason}.gather(g)
@@ -54,11 +58,15 @@ func (c FindRefund) decide(d *draft) Decision {
 		}
 		return d.done(t)
 	}
-	t, r := d.findOpenRefund(&c)
-	switch {
-	case r != nil:
+	rejected := c.Result == TransferIsRejected
+	if rejected && c.Amount > d.facts.Sums.Left() {
+		return d.unchanged(nil) // it moves no money, and what cases hold must not make room for it
+	}
+	t, r := d.findOpenRefund(&c, rejected)
+	if r != nil {
 		return refuseWith(r)
-	case c.Result == TransferIsRejected:
+	}
+	if rejected {
 		failed := d.failRefund(*t, c.Reason)
 		t = &failed
 	}
@@ -66,15 +74,20 @@ func (c FindRefund) decide(d *draft) Decision {
 }
 
 // findOpenRefund holds the amount of a refund that the scheme has and the journal lacks, even where
-// the balance is lower. What cases hold of the payment makes room for it.
-func (d *draft) findOpenRefund(c *FindRefund) (*Transaction, *Refusal) {
+// the balance is lower. Unless the scheme has rejected it, it counts towards the case that it was made
+// for, and what cases hold of the payment makes room for it, so that nobody gives the money back again.
+func (d *draft) findOpenRefund(c *FindRefund, rejected bool) (*Transaction, *Refusal) {
 	t := d.refundOf(c.ID, "", originalOf(d.facts.Original), c.Amount)
 	t.EndToEnd, t.Refund.Code, t.Status = c.ReturnID, c.Code, pix.StatusAccepted
 	if c.Description != "" {
 		t.Description = c.Description
 	}
 	sums := d.sumsOf(t.Refund.Original)
-	d.makeRoom(t.Amount, &sums)
+	if !rejected {
+		d.countTowardsCase(&t)
+		t.Refund.Counted = len(t.Shares()) > 0
+		d.takeOff(&t, CaseCounted, &sums)
+	}
 	sums.InFlight += t.Amount
 	sums.Excess = max(sums.Excess, sums.Settled+sums.InFlight+sums.Held-sums.Amount)
 	d.show(&t)

@@ -92,6 +92,13 @@ func foundRefund() *Transaction {
 	return t
 }
 
+// openFound is a refund with the field that only a refund has that was taken over on its way.
+func openFound() *Transaction {
+	t := waited(pix.TxRefund, pix.StatusAccepted)
+	t.Refund.Counted = true
+	return t
+}
+
 func rejectedAfterVoid() *Transaction {
 	t := waited(pix.TxPayout, pix.StatusFailed)
 	t.Transfer.RejectedAfterVoid, t.Transfer.Unsure = true, true
@@ -152,7 +159,7 @@ func goldenRecords() []Record {
 		RefundFound: {Tx: foundRefund(), Sums: sums, Events: []pix.EventKind{pix.EventRefundCompleted}},
 
 		PayoutFound:     {Tx: waited(pix.TxPayout, pix.StatusAccepted), Moved: &Moved{"E99999004202602011200abcdefghijk", row}, Row: &row, Skipped: 300, Suffixes: []string{"abcdefghijk", "bbcdefghijk"}},
-		RefundFoundOpen: {Tx: waited(pix.TxRefund, pix.StatusAccepted), Sums: sums, Suffixes: []string{"abcdefghijk"}},
+		RefundFoundOpen: {Tx: openFound(), Sums: sums, Suffixes: []string{"abcdefghijk"}},
 
 		CaseOpened:      {Sums: sums, Events: []pix.EventKind{pix.EventRefundRequested}},
 		CaseWasDefended: {Claim: fullClaim(), Stored: stored},

@@ -266,7 +266,7 @@ var kinds = [...]kindRow{
 	CaseWaits:       {name: "case.waits", entity: entityCase, cases: []pix.CaseStatus{pix.CaseOpen, pix.CaseDefended, pix.CaseClosed}, rows: caseRows},
 	CaseRefunding:   {name: "case.refunding", entity: entityCase, cases: []pix.CaseStatus{pix.CaseClosed}, sums: true, rows: caseRows},
 	CaseRefunded:    {name: "case.refunded", entity: entityCase, cases: []pix.CaseStatus{pix.CaseClosed}, sums: true, rows: caseRows},
-	CaseRestored:    {name: "case.restored", entity: entityCase, cases: []pix.CaseStatus{pix.CaseClosed}, sums: true, rows: caseRows},
+	CaseRestored:    {name: "case.restored", entity: entityCase, cases: []pix.CaseStatus{pix.CaseOpen, pix.CaseDefended, pix.CaseClosed, pix.CaseCancelled}, sums: true, rows: caseRows},
 	CaseReleased:    {name: "case.released", entity: entityCase, cases: []pix.CaseStatus{pix.CaseClosed}, sums: true, rows: caseRows},
 	CaseReduced:     {name: "case.reduced", entity: entityCase, cases: []pix.CaseStatus{pix.CaseOpen, pix.CaseDefended, pix.CaseClosed}, sums: true, rows: caseRows},
 

@@ -30,7 +30,7 @@ func (g *gathering) mayBeBack(t *Transaction) (bool, error) {
 		return false, err
 	}
 	for i, k := range cases {
-		if k.Refunded+beside[i]+t.Shares()[i].Amount > k.Amount {
+		if share := t.share(i); k.Refunded+beside[i]+share > k.Amount {
 			return true, nil
 		}
 	}
@@ -46,7 +46,7 @@ func (g *gathering) otherRefundsInFlight(t *Transaction, sums *layout.RefundSums
 	}
 	all := make([]pix.Amount, len(cases))
 	err := g.onTheirWay(sums, func(other *Transaction) {
-		if other.ID == t.ID {
+		if other.ID == t.ID || other.Refund.Counted {
 			return
 		}
 		for _, share := range other.Shares() {
@@ -56,6 +56,14 @@ func (g *gathering) otherRefundsInFlight(t *Transaction, sums *layout.RefundSums
 		}
 	})
 	return all, err
+}
+
+// share is what of a refund is to count towards one of its cases, and does not yet.
+func (t *Transaction) share(i int) pix.Amount {
+	if t.Refund.Counted {
+		return 0
+	}
+	return t.Shares()[i].Amount
 }
 
 // onTheirWay visits all refunds of a payment that are in flight. Those that child actors carry are in
@@ -131,17 +139,22 @@ func (d *draft) settleRefundLate(t Transaction) (Transaction, *Refusal) {
 // newest case's. kind is that of the record about the former. It returns the refund sums.
 func (d *draft) countBack(t *Transaction, kind RecordKind) *layout.RefundSums {
 	sums := d.sumsOf(t.Refund.Original)
-	for i, share := range t.Shares() {
-		k := d.newest(d.facts.Counted[i])
-		k.Refunded += share.Amount
-		k.Short = max(0, k.Short-max(0, share.Amount-k.Held))
-		d.shrink(kind, k, &sums, share.Amount)
-	}
-	d.makeRoom(t.Amount, &sums)
+	d.takeOff(t, kind, &sums)
 	sums.Settled += t.Amount
 	sums.Excess = max(sums.Excess, sums.Settled+sums.InFlight+sums.Held-sums.Amount)
 	t.Refund.Refunded = sums.Settled
 	return &sums
+}
+
+// takeOff counts a refund towards its cases, and takes off what cases hold of the payment what it needs.
+func (d *draft) takeOff(t *Transaction, kind RecordKind, sums *layout.RefundSums) {
+	for i, share := range t.Shares() {
+		k := d.newest(d.facts.Counted[i])
+		k.Refunded += share.Amount
+		k.Short = max(0, k.Short-max(0, share.Amount-k.Held))
+		d.shrink(kind, k, sums, share.Amount)
+	}
+	d.makeRoom(t.Amount, sums)
 }
 
 // makeRoom takes off what cases hold of the payment what a refund of the amount needs beyond what is

@@ -179,9 +179,12 @@ func (d *draft) settleRefund(t Transaction) Transaction {
 	t.Refund.Refunded, t.Transfer.Doubt = sums.Settled, false
 	d.bookAs(&t, pix.StatusSettled)
 	d.mustAdd(RefundSettled, Body{Tx: &t, Sums: &sums, Events: []pix.EventKind{pix.EventRefundCompleted}})
-	for i, share := range t.Shares() {
+	for i := range t.Shares() {
+		if t.Refund.Counted {
+			break
+		}
 		k := d.newest(d.facts.Counted[i])
-		k.Refunded += share.Amount
+		k.Refunded += t.share(i)
 		d.mustAddCase(CaseRefunded, k, Body{})
 	}
 	return t
@@ -205,16 +208,25 @@ func (d *draft) failRefund(t Transaction, reason string) Transaction {
 	t.Transfer.Unsure = t.Transfer.Unsure || reason == reasonTooOld && t.Transfer.Doubt
 	sums.InFlight -= t.Amount
 	t.ReasonCode, t.Transfer.Doubt, t.Transfer.Limited = reason, false, false
+	counted := t.Refund.Counted
+	t.Refund.Counted = false
 	d.bookAs(&t, pix.StatusFailed)
 	d.mustAdd(RefundFailed, Body{Tx: &t, Sums: &sums, Events: []pix.EventKind{pix.EventRefundFailed}})
 	for i, share := range t.Shares() {
 		k, beside := d.newest(d.facts.Counted[i]), pix.Amount(0)
+		if counted {
+			k.Refunded -= share.Amount
+		}
 		if d.facts.Beside != nil {
 			beside = d.facts.Beside[i]
 		}
 		own, was := t.Refund.Case != nil, k.Stopped
 		k.Stopped = was || own && !again || t.Voided()
-		d.giveBack(k, min(share.Amount, max(0, k.room()-beside)), &t)
+		part := min(share.Amount, max(0, k.room()-beside))
+		if k.Status.Decided() && k.Result != pix.Agreed {
+			part = 0 // the report was withdrawn, or the case decided for the merchant, while the refund was on its way
+		}
+		d.giveBack(k, part, &t)
 		if k.Stopped && (own || !was) {
 			d.alertStopped(k, &t, beside)
 		}
@@ -232,7 +244,9 @@ func (d *draft) giveBack(k *Case, part pix.Amount, t *Transaction) {
 	if t.Voided() {
 		k.Unsure = max(k.Unsure, ExpiryOf(t.EndToEnd))
 	}
-	k.settle(&sums)
+	if k.Status.Decided() {
+		k.settle(&sums)
+	}
 	d.mustAddCase(CaseRestored, k, Body{Sums: &sums})
 }
 

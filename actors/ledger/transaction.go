@@ -108,6 +108,10 @@ type RefundPart struct {
 	// Counts are the parts of a refund requested by the merchant that cases held whose own
 	// refunds have failed for good.
 	Counts []CaseShare `cbor:"7,keyasint,omitempty"`
+
+	// Counted says of a refund that was taken over from the scheme while it was on its way that its
+	// shares are counted as refunded already: no case holds them.
+	Counted bool `cbor:"8,keyasint,omitempty"`
 }
 
 // CaseShare is the part of a refund that counts towards a special-return case.

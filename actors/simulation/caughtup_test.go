@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"pixd/actors/account"
 	"pixd/actors/catchup"
 	"pixd/actors/layout"
 	"pixd/actors/ledger"
@@ -124,6 +125,7 @@ func (l *life) runner(cut bool) *catchup.Runner {
 			defer one.Unlock()
 			return l.registry.ReserveEndToEnd(id, endToEnd)
 		},
+		Owner: (&account.Feed{Rows: l.journal}).Owner,
 		KeyOf: func(string) (pix.AccountID, bool) { return 1, true }, LostKey: func(scheme.Notice) {}, Secret: l.terms.Secret, Write: write, Log: quiet,
 		Elapsed: func() time.Duration { return 0 },
 		Aside:   &catchup.Aside{Scan: l.journal.Scan, Write: write, Alerts: nobody{}, Log: quiet},

@@ -494,8 +494,8 @@ var mutations = []mutation{
 	{
 		"case-hold-released-twice", "a case's hold, which became a refund, is released again when the refund settles",
 		"actors/ledger/refund_outcome.go",
-		"\t\tk.Refunded += share.Amount\n\t\td.mustAddCase(CaseRefunded, k, Body{})",
-		"\t\tk.Refunded += share.Amount\n\t\tk.Held -= min(k.Held, share.Amount)\n\t\tif k.Held == 0 {\n\t\t\tk.DueAt = 0\n\t\t}\n\t\td.mustAddCase(CaseRefunded, k, Body{})",
+		"\t\tk.Refunded += t.share(i)\n\t\td.mustAddCase(CaseRefunded, k, Body{})",
+		"\t\tk.Refunded += t.share(i)\n\t\tk.Held -= min(k.Held, t.share(i))\n\t\tif k.Held == 0 {\n\t\t\tk.DueAt = 0\n\t\t}\n\t\td.mustAddCase(CaseRefunded, k, Body{})",
 	},
 	{
 		"agreed-refunded-twice-after-a-crash", "a refund whose child was lost goes out again under a new id",

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"pixd/actors/account"
 	"pixd/actors/audit"
 	"pixd/actors/catchup"
 	"pixd/actors/layout"
@@ -26,11 +27,16 @@ func (e *Engine) openAside() error {
 		return err
 	}
 	began := time.Now()
+	var told sync.Map // PIX keys
 	e.catchup = &catchup.Runner{
 		Elapsed: func() time.Duration { return time.Since(began) },
 		Scheme:  e.scheme, Timeout: c.SchemeTimeout, Known: e.Registry.Has, Refused: e.refusals.Has, Tell: e.Accounts.Tell,
 		Reserve: e.Registry.ReserveEndToEnd, KeyOf: e.Registry.KeyOwner, Aside: aside, Secret: e.terms.Secret, Write: e.writeLate, Log: c.Log,
+		Owner: (&account.Feed{Rows: e.Store}).Owner,
 		LostKey: func(n scheme.Notice) {
+			if _, told := told.LoadOrStore(n.Arrived.Key, true); told {
+				return
+			}
 			c.alerts.Raise(n.Account, ledger.Alert{Kind: catchup.AlertLostKey, Message: fmt.Sprintf(
 				"a customer paid to a PIX key that was made since the snapshot (%s): the payment is booked; add the key again, or later payments to it go back", n.EndToEnd,
 			)})
@@ -45,6 +51,12 @@ func (e *Engine) writeLate(ops ...wal.Op) error { return e.Store.WriteRows(wal.S
 // still differ: notices of older movements may have come after the snapshot.
 var farther = []pix.Millis{pix.Millis(24 * time.Hour / time.Millisecond), math.MaxInt64 / 2}
 
+// notCaughtUp is the error of a start that could not catch up.
+type notCaughtUp struct{ why error }
+
+func (n *notCaughtUp) Error() string { return n.why.Error() }
+func (n *notCaughtUp) Unwrap() error { return n.why }
+
 // catchUp brings a restored journal up to what the scheme has done since, before any merchant is served:
 // it books what is missing, asks about what is in flight, and compares the books.
 func (e *Engine) catchUp() error {
@@ -56,32 +68,61 @@ func (e *Engine) catchUp() error {
 	if e.Config.Starting != nil {
 		defer context.AfterFunc(e.Config.Starting, cancel)()
 	}
-	s := e.catching
+	err := e.readAll(ctx, e.catching)
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return err
+	case e.accepted: // it is served without
+		e.Config.Log.Error("a restored journal whose gap was accepted could not catch up with the scheme", "error", err)
+		return nil
+	}
+	return &notCaughtUp{fmt.Errorf("%s: it was %v, and %w", e.Config.DataDir, e.gap, err)}
+}
+
+// readAll reads the movements since the restore, and earlier ones as long as the books differ.
+func (e *Engine) readAll(ctx context.Context, s *catchup.State) error {
 	since := s.Since
 	for tries := 0; ; tries++ {
+		before, err := e.schemesBook(ctx) // all that stands in it is listed when the list is read on
+		if err != nil {
+			return err
+		}
+		s.Read = false
 		if err := e.catchup.Run(ctx, s); err != nil {
 			return err
 		}
 		if err := e.askInFlight(ctx); err != nil {
 			return err
 		}
-		differ, err := e.differences(ctx)
+		differ, err := e.differences(ctx, before)
 		if err != nil {
 			return err
 		}
 		if !lacks(differ) || tries == len(farther) {
-			return e.caughtUp(s, differ)
+			return e.caughtUp(s, differ, before.At != 0)
 		}
 		e.Config.Log.Warn("the books differ after the movements since the restore: movements from before it are read, too", "differences", len(differ))
-		s.Since, s.After, s.Read = max(1, since-farther[tries]), "", false
+		s.Since, s.After = max(1, since-farther[tries]), ""
 	}
+}
+
+// schemesBook reads the scheme's book.
+func (e *Engine) schemesBook(ctx context.Context) (b scheme.Book, err error) {
+	err = catchup.Try(ctx, e.Config.SchemeTimeout, func(ctx context.Context) error {
+		b, err = e.scheme.Book(ctx)
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("audit after the restore: %w", err)
+	}
+	return b, err
 }
 
 // errOtherScheme refuses to end a catch-up with a scheme that does not know what the journal has.
 var errOtherScheme = errors.New("the scheme's book lacks what the journal has: is it this engine's scheme, or is --sim-dir missing? --accept-restored-gap serves the folder all the same")
 
 // caughtUp ends the catch-up, and tells what it has come to.
-func (e *Engine) caughtUp(s *catchup.State, differ []audit.Difference) error {
+func (e *Engine) caughtUp(s *catchup.State, differ []audit.Difference, compared bool) error {
 	for _, d := range differ {
 		e.Config.Log.Error("audit after the restore: a difference", "account", d.Account.String(), "field", d.Field, "engine", int64(d.Engine), "scheme", int64(d.Scheme))
 	}
@@ -90,7 +131,7 @@ func (e *Engine) caughtUp(s *catchup.State, differ []audit.Difference) error {
 		if err := e.writeShared(again); err != nil {
 			return err
 		}
-		return fmt.Errorf("%s: it was %v, and %w", e.Config.DataDir, e.gap, errOtherScheme)
+		return errOtherScheme
 	}
 	if err := e.writeShared(append(restored.Caught(), catchup.Drop())...); err != nil {
 		return err
@@ -99,6 +140,10 @@ func (e *Engine) caughtUp(s *catchup.State, differ []audit.Difference) error {
 	if len(differ) > 0 {
 		e.Config.alerts.RaiseGeneral(alertDiffers, fmt.Sprintf("the books differ from the scheme's after a restore, in %d sums: pixd audit shows them", len(differ)))
 		e.Config.Log.Error("the restored journal has caught up, and its books differ from the scheme's", names...)
+		return nil
+	}
+	if !compared {
+		e.Config.Log.Warn("the restored journal has caught up with the scheme, which keeps no book: nothing was compared", names...)
 		return nil
 	}
 	e.Config.Log.Info("the restored journal has caught up with the scheme, and the audit is clean", names...)
@@ -128,12 +173,12 @@ func exceeds(differ []audit.Difference) bool {
 	return false
 }
 
-// differences compares the accounts' settled sums with the scheme's book. Nothing is served meanwhile:
-// what differs is missing. Accounts of which movements are kept aside are left out.
-func (e *Engine) differences(ctx context.Context) ([]audit.Difference, error) {
-	before, err := e.book(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("audit after the restore: %w", err)
+// differences compares the accounts' settled sums with the scheme's book. before was read before the
+// movements were, so that nothing in it is on its way. Accounts that the journal does not know, of which movements
+// are kept aside, are left out. A scheme that keeps no book is not compared.
+func (e *Engine) differences(ctx context.Context, before scheme.Book) ([]audit.Difference, error) {
+	if before.At == 0 {
+		return nil, nil
 	}
 	ids, _ := e.Registry.Accounts(0, math.MaxInt)
 	var b audit.Books
@@ -141,15 +186,15 @@ func (e *Engine) differences(ctx context.Context) ([]audit.Difference, error) {
 	if err := e.look(ctx, func(v *wal.View) error { return b.Derive(ctx, v, ids, report) }); err != nil {
 		return nil, err
 	}
-	after, err := e.book(ctx)
+	after, err := e.schemesBook(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("audit after the restore: %w", err)
+		return nil, err
 	}
 	var c audit.Comparison
 	c.Before(&before)
 	var all []audit.Difference
 	for _, d := range c.Judge(b.Sums(), &after) {
-		if !e.catchup.Aside.Has(d.Account) {
+		if e.Registry.Has(d.Account) || !e.catchup.Aside.Has(d.Account) {
 			all = append(all, d)
 		}
 	}
@@ -207,11 +252,9 @@ func (e *Engine) inFlight() (all []ledger.Owned, err error) {
 			return false, err
 		}
 		r, err := rows{e.Store}.Record(account, seq)
-		if err != nil {
-			return false, err
-		}
-		if r.Tx == nil || r.Tx.ID != id {
-			return false, fmt.Errorf("record %d of %v is not about %v, which is in flight", seq, account, id)
+		if err != nil || r.Tx == nil || r.Tx.ID != id { // a damaged account is closed off when it is used
+			e.Config.Log.Error("what is in flight cannot be read", "account", account.String(), "record", seq, "error", err)
+			return true, e.Config.goesOn()
 		}
 		if r.Tx.Status == pix.StatusAccepted || r.Tx.Status == pix.StatusSending {
 			all = append(all, ledger.Owned{Account: account, Tx: r.Tx})
@@ -242,5 +285,9 @@ func (e *Engine) askAbout(ctx context.Context, o ledger.Owned) (bool, error) {
 	}
 	done := make(chan error, 1)
 	e.Accounts.Tell(o.Account, c, func(_ bool, err error) { done <- err })
-	return true, <-done
+	if err := <-done; err != nil {
+		e.Config.Log.Error("what has become of a payout or refund cannot be booked", "account", o.Account.String(), "transaction", o.Tx.Public(), "error", err)
+		return false, nil
+	}
+	return true, nil
 }

@@ -56,6 +56,7 @@ type Engine struct {
 	refusals  *account.Refusals
 	catchup   *catchup.Runner
 	gap       *restored.Mark // what the journal lacks; nil: it was not restored, or has caught up
+	accepted  bool           // that gap was accepted at an earlier start
 	catching  *catchup.State // of the catch-up of a restored journal; nil: it is not to catch up
 	auditor   auditor
 	present   *keyed.Filter // filter over every row that layout.MostlyAbsent is about, complete once fill has run
@@ -76,6 +77,16 @@ type Engine struct {
 // Open restores an engine from its data folder, or makes a new one, and starts its background
 // work. An error says what failed and where. A folder that cannot be used stays unchanged.
 func Open(c Config) (*Engine, error) {
+	e, err := open(c)
+	if failed := (*notCaughtUp)(nil); errors.As(err, &failed) && c.AcceptRestoredGap && c.goesOn() == nil {
+		c.Log.Error("the restored journal cannot catch up", "error", err)
+		c.uncaught = failed.why
+		return open(c)
+	}
+	return e, err
+}
+
+func open(c Config) (*Engine, error) {
 	e := &Engine{Config: c, entropy: machine.NewEntropy(), present: keyed.NewFilter(presentFilter), syncs: newSyncTimes()}
 	e.ending, e.cancel = context.WithCancel(context.Background())
 	if e.Config.alerts == nil {

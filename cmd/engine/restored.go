@@ -66,7 +66,7 @@ func (e *Engine) take(m *restored.Mark, unasked error) error {
 // catchUpLater lets a journal catch up whose gap was accepted, if the scheme can be asked by now.
 func (e *Engine) catchUpLater() error {
 	m, err := restored.Uncaught(e.Store)
-	if e.gap = m; err != nil || m == nil {
+	if e.gap, e.accepted = m, true; err != nil || m == nil {
 		return err
 	}
 	if unasked := e.canCatchUp(m); unasked != nil {
@@ -81,16 +81,26 @@ func (e *Engine) catchUpLater() error {
 	return err
 }
 
-// canCatchUp returns an error where the scheme cannot be asked for movements.
+// canCatchUp returns an error where the scheme cannot be asked for movements. It is asked several times
+// before a gap is accepted.
 func (e *Engine) canCatchUp(m *restored.Mark) error {
-	parent := e.Config.Starting
-	if parent == nil {
-		parent = context.Background()
+	if e.Config.uncaught != nil {
+		return e.Config.uncaught
 	}
-	ctx, cancel := context.WithTimeout(parent, e.Config.SchemeTimeout)
+	ctx := e.Config.Starting
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	ask := func(ctx context.Context) error {
+		_, err := e.scheme.Movements(ctx, max(1, m.Since()), "", 1)
+		return err
+	}
+	if e.Config.AcceptRestoredGap {
+		return catchup.Try(ctx, e.Config.SchemeTimeout, ask)
+	}
+	within, cancel := context.WithTimeout(ctx, e.Config.SchemeTimeout)
 	defer cancel()
-	_, err := e.scheme.Movements(ctx, max(1, m.Since()), "", 1)
-	return err
+	return ask(within)
 }
 
 func (e *Engine) use() *restored.Use {

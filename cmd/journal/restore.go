@@ -12,6 +12,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"pixd/actors/catchup"
 	"pixd/actors/layout"
 	"pixd/actors/pix"
 	"pixd/actors/restored"
@@ -237,12 +238,15 @@ func writeMark(at wal.Options, m *restored.Mark) error {
 		return err
 	}
 	old, err := restored.Find(store)
-	if err == nil && old != nil {
-		m.Join(old)
+	uncaught, err1 := restored.Uncaught(store)
+	for _, other := range []*restored.Mark{old, uncaught} {
+		if other != nil {
+			m.Join(other)
+		}
 	}
 	op, err2 := m.Op()
-	if err = errors.Join(err, err2); err == nil {
-		err = store.WriteRows(wal.Shared, op)
+	if err = errors.Join(err, err1, err2); err == nil {
+		err = store.WriteRows(wal.Shared, op, catchup.Drop()) // it begins to catch up anew
 	}
 	return errors.Join(err, store.Close())
 }
