@@ -50,13 +50,14 @@ func (w *arrivals) finishArrival(endToEnd string) {
 type payee struct {
 	account pix.AccountID
 	ours    bool // there is one, and the scheme has not made the payment for another
-	moved   bool // the key was removed from an account before: that one may have got the payment already
+	moved   bool // another account may have had the key, and have got the payment already
 }
 
 func (f *Feed) payee(n scheme.Notice) payee {
 	id, ours := f.Key(n.Arrived.Key)
 	ours = ours && (n.Account == 0 || n.Account == id)
-	return payee{id, ours, ours && f.Moved != nil && f.Moved(n.Arrived.Key)}
+	moved := f.Moved != nil && f.Moved(n.Arrived.Key) || f.Before != nil && f.Before(n.EndToEnd)
+	return payee{id, ours, ours && moved}
 }
 
 // arrived hands a customer's payment to the account that has the key that was paid to. A

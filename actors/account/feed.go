@@ -25,6 +25,9 @@ type Feed struct {
 	// Moved reports whether a PIX key was removed from an account before its present owner
 	// reserved it; nil: none was.
 	Moved func(key string) bool
+	// Before reports whether a payment may be from before a restore: another account may have been credited
+	// for it than the one that has its key by now. nil: none is.
+	Before func(endToEnd string) bool
 	// Refused reports whether the payment under an end-to-end id was refused before; nil: none
 	// was.
 	Refused func(endToEnd string) bool

@@ -119,6 +119,10 @@ const (
 	perHour        = uint64(time.Hour/time.Millisecond) * eventsPerMilli
 )
 
+// Until is the instant, and an hour more, at which the restored journal was taken into use whose events have
+// sequences above the given one; 0: none was.
+func Until(eventsAbove uint64) pix.Millis { return pix.Millis(eventsAbove / eventsPerMilli) }
+
 func pair(a, b uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, a), b)
 }

@@ -17,6 +17,7 @@ func (e *Engine) start() (err error) {
 	e.feed = &account.Feed{
 		Rows: e.Store, Key: e.Registry.KeyOwner, Moved: e.Registry.Moved, Recent: e.Accounts.Recent(), Notice: e.Accounts.Notice,
 		Refused: e.refusals.Has, Refuse: e.refusals.Refuse, Aside: e.catchup.Aside.HasPayment,
+		Before: e.beforeRestore,
 	}
 	if e.Sim != nil {
 		if err := e.Sim.Start(e.feed.Take); err != nil {

@@ -45,6 +45,13 @@ func (e *Engine) openAside() error {
 	return nil
 }
 
+// beforeRestore reports whether a payment may be from before the journal was restored, by the minute in its
+// end-to-end id.
+func (e *Engine) beforeRestore(endToEnd string) bool {
+	until := restored.Until(e.terms.EventsAbove)
+	return until != 0 && pix.ValidEndToEnd(endToEnd) && ledger.ExpiryOf(endToEnd)-ledger.MaxRepeatWindow < until
+}
+
 func (e *Engine) writeLate(ops ...wal.Op) error { return e.Store.WriteRows(wal.Shared, ops...) }
 
 // farther are the instants, before that of a restore, since when movements are read again where the books

@@ -201,6 +201,10 @@ func TestCatchesUp(t *testing.T) {
 	if got := again.moneyNow(); got != money {
 		t.Errorf("after the repeats %s, was %s", got, money)
 	}
+	stranger := again.another()
+	if status, got := stranger.cashOut(fmt.Sprintf(`{"amount":23,"pix_key":"b@pix.test","end_to_end_id":%q}`, since.own.EndToEnd)); status != 400 {
+		t.Errorf("another account under a merchant's own id: %d %s", status, got)
+	}
 	again.becomes("events behind those that were seen", soon, func() bool { return again.sequence(r) > sent+1_000_000 })
 	again.agrees(again.refundedNow())
 	again.stop()

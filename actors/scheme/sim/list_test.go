@@ -81,3 +81,42 @@ func TestListsOlderBook(t *testing.T) {
 		}
 	}
 }
+
+// TestListsWithinAnInstant lists a payment, a report of it and a rejection of the same millisecond in pages of
+// one, and a payout that settles later as pending: its instant is that of its submission.
+func TestListsWithinAnInstant(t *testing.T) {
+	s := openOn(t, vfs.NewMem(), func(o *Options) { o.Now = func() pix.Millis { return goldenNoon } })
+	if err := s.RegisterKey(t.Context(), shop, 7); err != nil {
+		t.Fatal(err)
+	}
+	const paid = "E60701190202603011200abcdefghijk"
+	if _, _, err := s.Pay(t.Context(), Payment{Key: shop.Value, Amount: 5, EndToEnd: paid}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Report(t.Context(), Report{EndToEnd: paid, Situation: "SCAM"}); err != nil {
+		t.Fatal(err)
+	}
+	later := payoutAt(goldenNoon)
+	if _, err := s.Submit(t.Context(), later); err != nil {
+		t.Fatal(err)
+	}
+	var kinds []scheme.NoticeKind
+	after := ""
+	for range 10 {
+		page, err := s.Movements(t.Context(), goldenNoon, after, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range page.Movements {
+			if kinds = append(kinds, m.Notice.Kind); m.At != goldenNoon {
+				t.Errorf("%+v", m)
+			}
+		}
+		if after = page.Next; after == "" {
+			break
+		}
+	}
+	if want := []scheme.NoticeKind{scheme.PaymentArrived, scheme.InfractionOpened, 0}; !reflect.DeepEqual(kinds, want) {
+		t.Errorf("listed %v, want %v", kinds, want)
+	}
+}
