@@ -72,6 +72,16 @@ func (t *Terms) epochOf(o *Transaction) uint64 {
 	return t.Epoch
 }
 
+// defendableUntil is the instant before which a case from before a restore is not closed because nobody has
+// defended it: its merchant may have done so since, which is lost. The merchant has a day, or Terms.MEDDeadline
+// where that is less; 0: the case is from after the restore.
+func (t *Terms) defendableUntil(c *Case) pix.Millis {
+	if t.RestoredAt == 0 || c.OpenedAt > t.RestoredAt {
+		return 0
+	}
+	return t.RestoredAt + min(t.MEDDeadline, day)
+}
+
 // Owed is what the engine still has to refund for a case that was closed as agreed: it makes
 // a refund as soon as there is money.
 func (c *Case) Owed() pix.Amount {

@@ -145,6 +145,11 @@ func (dueCase) decide(d *draft) Decision {
 	case k.Status == pix.CaseClosed:
 		d.releaseUnrefunded(&k)
 		out = d.doneCase(&k)
+	case k.Status == pix.CaseOpen && now < d.stamp.Terms.defendableUntil(&k):
+		k.DeadlineAt = d.stamp.Terms.defendableUntil(&k)
+		k.DueAt = k.DeadlineAt
+		d.mustAddCase(CaseWaits, &k, Body{})
+		out = d.doneCase(&k)
 	case k.Status == pix.CaseOpen && !d.stamp.Terms.MEDWaits:
 		out = d.closeAs(k, pix.Agreed)
 	case now < k.AnalysisAt:

@@ -32,6 +32,8 @@ type Terms struct {
 
 	EventsAbove uint64 // webhook events have sequences above this one, because the journal was restored and those up to it may have been given out; 0: it was not
 
+	RestoredAt pix.Millis // engine time when the newest restored journal was taken into use; 0: none was
+
 	MEDDeadline pix.Millis // time from a special-return case's opening within which the merchant may defend it
 	MEDAnalysis pix.Millis // time from a special-return case's opening within which the institution should decide it
 	MEDWaits    bool       // a case that was not defended in time waits for the analyst; false: it is closed as agreed

@@ -26,6 +26,7 @@ func (b *bench) lose() {
 	clear(b.waiting)
 	b.now += 60_000
 	b.terms.EventsAbove += 1000
+	b.terms.RestoredAt = b.now
 }
 
 // newestLost is the newest state of a transaction before the journal was lost.

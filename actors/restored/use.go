@@ -23,6 +23,9 @@ func ReadTerms(rows layout.Rows, t *ledger.Terms) (err error) {
 	if t.EventsAbove, err = eventsAbove(rows); err != nil {
 		return err
 	}
+	if t.EventsAbove != 0 {
+		t.RestoredAt = Until(t.EventsAbove) - pix.Millis(time.Hour/time.Millisecond)
+	}
 	t.ClaimDays, err = layout.ClaimDays(rows)
 	return err
 }
