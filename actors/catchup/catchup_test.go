@@ -176,7 +176,7 @@ func TestReadsOn(t *testing.T) {
 	if err := r.Run(t.Context(), s); err != nil || s.Booked != 4 || len(w.booked) != 5 || s.After != "p3" {
 		t.Errorf("%+v after %q: %v", s, w.booked, err)
 	}
-	if want := []string{"1000 ", "1000 p1", "1000 p2", "1000 p2", "1000 p3"}; strings.Join(w.asked, "|") != strings.Replace(strings.Join(want, "|"), "1000", pix.Millis(1000).String(), -1) {
+	if want := []string{"1000 ", "1000 p1", "1000 p2", "1000 p2", "1000 p3"}; strings.Join(w.asked, "|") != strings.ReplaceAll(strings.Join(want, "|"), "1000", pix.Millis(1000).String()) {
 		t.Errorf("asked %q", w.asked)
 	}
 }

@@ -104,8 +104,14 @@ func (l *life) toTheEnd() *catchup.Aside {
 // runner returns what catches up. Where the power is to be cut, that happens at a random write.
 func (l *life) runner(cut bool) *catchup.Runner {
 	left := 1 + l.rng.IntN(12)
+	dead := false
+	step := func() bool {
+		left--
+		dead = dead || cut && left <= 0
+		return dead
+	}
 	write := func(ops ...wal.Op) error {
-		if left--; cut && left == 0 {
+		if step() {
 			return errDisk
 		}
 		l.journal.Append(&wal.Entry{Ops: ops, Shared: true})
@@ -117,6 +123,10 @@ func (l *life) runner(cut bool) *catchup.Runner {
 	return &catchup.Runner{
 		Scheme: few{l.outside.sim, 1 + l.rng.IntN(5)}, Timeout: time.Minute, Known: l.registry.Has, Refused: l.refusals.Has,
 		Tell: func(id pix.AccountID, c ledger.Command, done func(bool, error)) {
+			if step() {
+				done(false, errDisk)
+				return
+			}
 			l.account(id).Tell(c, done)
 			l.journal.Settle()
 		},

@@ -29,7 +29,6 @@ type sinceSnapshot struct {
 	paid, again, own, pending, queued item
 	refund, part                      refunded
 	keyed                             string // the answer to a refund under the key "part"
-	infraction                        string
 }
 
 // lives makes one of everything that a restored journal may lack or have in an earlier state, with a
