@@ -30,6 +30,10 @@ type Terms struct {
 	Epoch  uint64     // how often a restored journal was taken into use although it lacks what happened since the snapshot
 	GapEnd pix.Millis // engine time of the newest such acceptance: payments from before it may have been refunded in the gap
 
+	// GapOpen says that nobody knows what the scheme has done before GapEnd: a payout that waits since then is
+	// neither sent nor ended before an operator decides about it.
+	GapOpen bool
+
 	EventsAbove uint64 // webhook events have sequences above this one, because the journal was restored and those up to it may have been given out; 0: it was not
 
 	RestoredAt pix.Millis // engine time when the newest restored journal was taken into use; 0: none was

@@ -35,7 +35,12 @@ func (c DecideApproval) gather(g *gathering) (decider, error) {
 	return f, err
 }
 
-// decide sends a payout that waits for an operator's approval, or fails it, as the
+// holds tells whether a payout waits for an operator because it may have been paid since a restore.
+func (t *Terms) holds(p *Transaction) bool {
+	return t.GapOpen && p.waits() && p.Payout.Decision == 0 && p.ID.Time() <= t.GapEnd
+}
+
+// decide sends a payout that waits for an operator's approval, or since a restore, or fails it, as the
 // operator decided. Refusals: unknown payout, payout not pending (or decided otherwise
 // before), inactive account, expired id.
 func (c *approvalFacts) decide(d *draft) Decision {
@@ -50,7 +55,7 @@ func (c *approvalFacts) decide(d *draft) Decision {
 		return refuseWith(refuse(RefuseNotPending, "the payout was approved already"))
 	case t.Payout.Decision == Declined:
 		return refuseWith(refuse(RefuseNotPending, "the payout was declined already"))
-	case t.Status != pix.StatusPending:
+	case t.Status != pix.StatusPending && !d.stamp.Terms.holds(&t):
 		return refuseWith(refuse(RefuseNotPending, "the payout does not wait for approval"))
 	case c.Word == Approved && d.stamp.Inactive:
 		return refuseWith(refuse(RefuseInactive, "the account is not active"))
@@ -76,7 +81,7 @@ func (c *approvalFacts) decide(d *draft) Decision {
 func (d *draft) approve(t Transaction, c *Chain) Transaction {
 	var b Body
 	d.renew(&t, c, &b)
-	t.Status = pix.StatusSending
+	t.Status, t.ReasonCode = pix.StatusSending, ""
 	d.addWaiting(PayoutApproved, &t, d.stamp.Terms.OrphanAfter, b)
 	d.launch = []Launch{{&t, GoalPay}}
 	return t

@@ -217,7 +217,7 @@ func (b *bench) run(d *datadriven.TestData) string {
 	case "defend":
 		return b.defend(a)
 	case "restored": // the journal was restored, and its gap accepted
-		b.terms.Epoch, b.terms.GapEnd = b.terms.Epoch+1, b.now
+		b.terms.Epoch, b.terms.GapEnd, b.terms.GapOpen = b.terms.Epoch+1, b.now, a["open"] != ""
 		return ""
 	case "snapshot":
 		b.kept = b.save()

@@ -246,18 +246,18 @@ func (l *life) booksAreTheirs(aside *catchup.Aside) {
 
 // pendingAreHere checks that what is pending at the scheme is in flight, so that no merchant asks for it again.
 func (l *life) pendingAreHere() {
-	page, err := l.outside.sim.Movements(ctx, 1, "", 1_000_000)
-	if err != nil {
-		l.fail("movements: %v", err)
-	}
-	for i := range page.Movements {
-		n := &page.Movements[i].Notice
-		if n.Kind != 0 || !l.registry.Has(n.Account) {
+	for id, endToEnd := range l.gap.sent {
+		state, err := l.outside.sim.Ask(ctx, id, endToEnd)
+		if err != nil {
+			l.fail("ask for %v: %v", id, err)
+		}
+		if of := l.gap.made[id]; state.Progress != scheme.Pending || of != 0 && !l.registry.Has(of) {
 			continue
 		}
 		l.count("caught up: pending")
-		if t := l.standing(n.Tx, n.EndToEnd); t == nil || t.EndToEnd != n.EndToEnd || !t.Status.InFlight() && !t.Voided() {
-			l.fail("%v is pending at the scheme, here it is %+v", n.Tx, t)
+		t := l.standing(id, endToEnd)
+		if t == nil || t.EndToEnd != endToEnd || t.Status == pix.StatusQueued || t.Status == pix.StatusPending || !t.Status.InFlight() && !t.Voided() {
+			l.fail("%v is pending at the scheme, here it is %+v", id, t)
 		}
 	}
 }

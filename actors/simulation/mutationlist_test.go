@@ -804,10 +804,10 @@ var mutations = []mutation{
 		"\t\tdone(m, false, nil)",
 	},
 	{
-		"found-refund-open", "a refund that has settled in the gap is taken over as one that has not",
-		"actors/ledger/found_refund.go",
-		"\tif c.Result == TransferIsSettled {",
-		"\tif c.Result == TransferIsSettled && c.Description == \"no\" {",
+		"found-refund-unbooked", "a refund that was made in the gap is not booked",
+		"actors/catchup/catchup.go",
+		"\t\tif !pix.ValidReturnID(r.EndToEnd) {",
+		"\t\tif pix.ValidReturnID(r.EndToEnd) {",
 	},
 	{
 		"found-rejected-settled", "a payout that was rejected in the gap is taken over as settled",
@@ -816,10 +816,10 @@ var mutations = []mutation{
 		"\t\treturn d.done(d.settle(t))",
 	},
 	{
-		"entry-between-pages", "a movement between two pages is listed in neither",
+		"list-ends-early", "the list of movements ends behind a full page",
 		"actors/scheme/sim/list.go",
-		"\t\tpage.Next = hex.EncodeToString(all[most-1].key)",
-		"\t\tpage.Next = hex.EncodeToString(all[len(all)-1].key)",
+		"\t\t\tif taken <= most {",
+		"\t\t\tif taken < most {",
 	},
 	{
 		"waiting-left-waiting", "a payout that waited in the snapshot and is pending at the scheme waits on, and is sent again",

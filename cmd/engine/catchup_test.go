@@ -111,7 +111,7 @@ func (w *harness) capacity(lookups string) {
 	}
 }
 
-// sums is what operators see of the account's money, and how many cases hold how much.
+// moneyNow is what operators see of the account's money.
 func (w *harness) moneyNow() string {
 	w.t.Helper()
 	var a struct {
@@ -124,8 +124,14 @@ func (w *harness) moneyNow() string {
 	return fmt.Sprintf("balance %d pending %d med %d", a.Balance, a.Pending, a.MEDHeld)
 }
 
-// statement lists what the account's statement shows, without what only the journal knows.
-func (w *harness) booked2() (all []string) {
+// amounts reads what moneyNow shows.
+func amounts(shown string) (all [3]int64) {
+	_, _ = fmt.Sscanf(shown, "balance %d pending %d med %d", &all[0], &all[1], &all[2])
+	return all
+}
+
+// movements lists what the account's statement shows, without what only the journal knows.
+func (w *harness) movements() (all []string) {
 	w.t.Helper()
 	var l struct {
 		Data []struct {
@@ -156,7 +162,7 @@ func TestCatchesUp(t *testing.T) {
 	fs := vfs.NewMem()
 	w := newHarness(t, fs, insecure)
 	file, since := w.lives(r)
-	money, statement, sent := w.moneyNow(), w.booked2(), w.sequence(r)
+	money, statement, sent := w.moneyNow(), w.movements(), w.sequence(r)
 	w.stop()
 	restoredAt(t, fs, file, "new")
 
@@ -164,7 +170,7 @@ func TestCatchesUp(t *testing.T) {
 	if got := again.moneyNow(); got != money {
 		t.Errorf("%s, was %s", got, money)
 	}
-	if got := again.booked2(); !slices.Equal(got, statement) {
+	if got := again.movements(); !slices.Equal(got, statement) {
 		t.Errorf("the statement is\n%s\nand was\n%s", strings.Join(got, "\n"), strings.Join(statement, "\n"))
 	}
 	again.agrees(again.refundedNow())
@@ -276,7 +282,7 @@ func TestCatchUpGoesOn(t *testing.T) {
 	fs := vfs.NewMem()
 	w := newHarness(t, fs, insecure)
 	file, _ := w.lives(r)
-	money, statement := w.moneyNow(), w.booked2()
+	money, statement := w.moneyNow(), w.movements()
 	w.stop()
 	restoredAt(t, fs, file, "new")
 	starts := 0
@@ -308,7 +314,7 @@ func TestCatchUpGoesOn(t *testing.T) {
 	if got := again.moneyNow(); got != money {
 		t.Errorf("%s, was %s", got, money)
 	}
-	if got := again.booked2(); !slices.Equal(got, statement) {
+	if got := again.movements(); !slices.Equal(got, statement) {
 		t.Errorf("the statement is\n%s\nand was\n%s", strings.Join(got, "\n"), strings.Join(statement, "\n"))
 	}
 	again.agrees(again.refundedNow())
@@ -379,14 +385,24 @@ func TestCatchUpLater(t *testing.T) {
 	r := newReceiver(t)
 	fs := vfs.NewMem()
 	w := newHarness(t, fs, insecure)
-	file, _ := w.lives(r)
+	file, since := w.lives(r)
 	money := w.moneyNow()
 	w.stop()
 	restoredAt(t, fs, file, "new")
-	without := w.at(serveHarness(t, fs, insecure, from("new")))
+	often := func(c *Config) { c.QueueRetry = 20 * time.Millisecond }
+	without := w.at(serveHarness(t, fs, insecure, from("new"), often))
 	if got := without.moneyNow(); got == money {
 		t.Error("it has caught up without a list")
 	}
+	time.Sleep(300 * time.Millisecond)
+	if got := without.found(since.queued.TransactionID); got.Status != "pending" || got.EndToEnd != since.queued.EndToEnd {
+		t.Errorf("a payout that waits since before the gap: %+v", got)
+	}
+	made := without.paidOut(`{"amount":31,"pix_key":"settle-now@pix.test"}`)
+	if got := without.becoming(made.TransactionID, "settled"); got.Status != "settled" {
+		t.Errorf("%+v", got)
+	}
+	money = fmt.Sprintf("balance %d pending %d med %d", amounts(money)[0]-3100, amounts(money)[1], amounts(money)[2])
 	without.stop()
 	still := w.at(serveHarness(t, fs, insecure, backTo("new"), func(c *Config) { c.wrapScheme = listsNothing }))
 	still.stop()

@@ -142,6 +142,11 @@ func (e *Engine) readTerms() error {
 		return err
 	}
 	e.terms = e.Config.terms(secret)
+	uncaught, err := restored.Uncaught(e.Store)
+	if err != nil {
+		return err
+	}
+	e.terms.GapOpen = uncaught != nil && e.catching == nil
 	return restored.ReadTerms(webhookRows{e.Store}, &e.terms)
 }
 
