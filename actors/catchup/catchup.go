@@ -59,10 +59,14 @@ type Runner struct {
 // Run reads the movements since the state's instant, from the place where it was, books what is missing
 // and moves the state on. It ends with the context's error where that ends.
 func (r *Runner) Run(ctx context.Context, s *State) error {
-	told := r.newProgress(s)
+	told, anew := r.newProgress(s), false
 	for empty := 0; !s.Read; empty++ {
 		page, err := r.ask(ctx, s)
 		switch {
+		case err != nil && ctx.Err() == nil && s.After != "" && !anew:
+			r.Log.Warn("the scheme does not go on with its list of movements: it is read anew", "read", s.Done, "error", err)
+			s.After, s.Done, anew = "", 0, true
+			continue
 		case err != nil:
 			return err
 		case page.Next != "" && page.Next == s.After, empty > mostEmpty:
@@ -103,7 +107,8 @@ func (r *Runner) ask(ctx context.Context, s *State) (page scheme.MovementPage, e
 	return page, err
 }
 
-// tries is how often one question is put to the scheme, and pause the time between two tries.
+// tries is how often one question is put to the scheme, and pause the time between two tries, at most the time
+// for which an answer is waited for.
 const (
 	tries = 5
 	pause = time.Second
@@ -116,7 +121,7 @@ func Try(ctx context.Context, timeout time.Duration, ask func(context.Context) e
 		if n > 0 {
 			select {
 			case <-ctx.Done():
-			case <-time.After(pause):
+			case <-time.After(min(pause, timeout)):
 			}
 		}
 		if ctx.Err() != nil {

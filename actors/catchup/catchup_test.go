@@ -104,7 +104,7 @@ func (w *world) Raise(_ pix.AccountID, a ledger.Alert) {
 // runner returns what catches up, in a new process.
 func (w *world) runner() *Runner {
 	r := &Runner{
-		Scheme: w, Timeout: time.Second, Known: func(id pix.AccountID) bool { return w.known[id] }, Refused: func(id string) bool { return w.refused[id] },
+		Scheme: w, Timeout: 10 * time.Millisecond, Known: func(id pix.AccountID) bool { return w.known[id] }, Refused: func(id string) bool { return w.refused[id] },
 		Owner: func(n *scheme.Notice) (pix.AccountID, error) { return w.owners[n.EndToEnd], nil },
 		Tell: func(_ pix.AccountID, c ledger.Command, done func(bool, error)) {
 			if w.fails != nil {
@@ -217,6 +217,12 @@ func TestAsksAgain(t *testing.T) {
 	w.known[merchant], w.failing = true, 2
 	if _, s := w.run(); s.Booked != 1 || len(w.asked) != 3 {
 		t.Errorf("%+v, asked %q", s, w.asked)
+	}
+	again := newWorld(t, arrival(1, payment, "ours"), payout(1, payment))
+	again.known[merchant], again.failing = true, tries // the place of an earlier process is known no more
+	r, s := again.runner(), &State{Since: 1000, After: "p1", Done: 1}
+	if err := r.Run(t.Context(), s); err != nil || s.Booked != 2 || s.Done != 2 {
+		t.Errorf("%+v, asked %q: %v", s, again.asked, err)
 	}
 	for name, pages := range map[string][]scheme.MovementPage{
 		"the same place":         {{Next: "p1"}, {Next: "p1"}},

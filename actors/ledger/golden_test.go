@@ -158,6 +158,7 @@ func goldenRecords() []Record {
 
 		RefundFound: {Tx: foundRefund(), Sums: sums, Events: []pix.EventKind{pix.EventRefundCompleted}},
 
+		PayoutReleased:  {Tx: waited(pix.TxPayout, pix.StatusSending), Moved: &Moved{"E99999004202602011200abcdefghijk", row}, DueWas: 1772368100000},
 		PayoutFound:     {Tx: waited(pix.TxPayout, pix.StatusAccepted), Moved: &Moved{"E99999004202602011200abcdefghijk", row}, Row: &row, Skipped: 300, Suffixes: []string{"abcdefghijk", "bbcdefghijk"}},
 		RefundFoundOpen: {Tx: openFound(), Sums: sums, Suffixes: []string{"abcdefghijk"}},
 

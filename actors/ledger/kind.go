@@ -30,7 +30,7 @@ const (
 	AnswerKept      RecordKind = 12 // the answer to a request that changes nothing is stored under its idempotency claim
 
 	PayoutPending           RecordKind = 13 // the payout waits for an operator's approval; the merchant sees it from here on
-	PayoutApproved          RecordKind = 14 // an operator approved the payout, or let one go on that waited in a queue since a restore; it is now sent
+	PayoutApproved          RecordKind = 14 // an operator approved the payout; it is now sent
 	PayoutQueued            RecordKind = 15 // the payout waits for directory capacity; the merchant sees it from here on
 	PayoutRequeued          RecordKind = 16 // a payout that the merchant saw before waits for directory capacity
 	PayoutSending           RecordKind = 17 // the lookup of a queued payout's key succeeded; the submit follows this record
@@ -71,6 +71,7 @@ const (
 
 	PayoutFound     RecordKind = 48 // the scheme has a payout that the journal lacks since a restore: amount and fee are held, also where the balance is lower
 	RefundFoundOpen RecordKind = 49 // the scheme has a refund that has not settled and that the journal lacks since a restore: its amount is held, also where the balance is lower
+	PayoutReleased  RecordKind = 50 // an operator let a payout go on that waited in a queue since a restore; it is now sent
 )
 
 // entity is the kind of thing that a record is about.
@@ -186,7 +187,10 @@ var kinds = [...]kindRow{
 	},
 
 	PayoutApproved: {
-		name: "payout.approved", entity: entityTransaction, from: []pix.TxStatus{pix.StatusPending, pix.StatusQueued}, to: pix.StatusSending, rows: openAgain,
+		name: "payout.approved", entity: entityTransaction, from: []pix.TxStatus{pix.StatusPending}, to: pix.StatusSending, rows: openAgain,
+	},
+	PayoutReleased: {
+		name: "payout.released", entity: entityTransaction, from: []pix.TxStatus{pix.StatusQueued}, to: pix.StatusSending, rows: openAgain,
 	},
 	PayoutSending: {
 		name: "payout.sending", entity: entityTransaction, from: []pix.TxStatus{pix.StatusQueued}, to: pix.StatusSending, rows: openAgain,

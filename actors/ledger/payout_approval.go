@@ -81,8 +81,12 @@ func (c *approvalFacts) decide(d *draft) Decision {
 func (d *draft) approve(t Transaction, c *Chain) Transaction {
 	var b Body
 	d.renew(&t, c, &b)
+	kind := PayoutApproved
+	if t.Status == pix.StatusQueued {
+		kind = PayoutReleased
+	}
 	t.Status, t.ReasonCode = pix.StatusSending, ""
-	d.addWaiting(PayoutApproved, &t, d.stamp.Terms.OrphanAfter, b)
+	d.addWaiting(kind, &t, d.stamp.Terms.OrphanAfter, b)
 	d.launch = []Launch{{&t, GoalPay}}
 	return t
 }

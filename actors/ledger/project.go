@@ -47,10 +47,8 @@ func openRows(rows []layout.Row, r *Record) []layout.Row {
 	switch r.Kind {
 	case PayoutQueued, PayoutRequeued:
 		rows = append(rows, layout.Row{Key: layout.QueueKey(layout.QueueFor(t.Payout.Bucket, r.Account), t.ID), Value: layout.QueueRow(r.Account)})
-	case PayoutSending, PayoutApproved:
-		if t.Payout.Bucket != 0 {
-			rows = append(rows, layout.Row{Key: layout.QueueKey(layout.QueueFor(t.Payout.Bucket, r.Account), t.ID)})
-		}
+	case PayoutSending, PayoutReleased:
+		rows = append(rows, layout.Row{Key: layout.QueueKey(layout.QueueFor(t.Payout.Bucket, r.Account), t.ID)})
 	}
 	if r.DueWas == 0 {
 		return rows

@@ -19,6 +19,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/account"
+	"pixd/actors/audit"
+	"pixd/actors/catchup"
 	"pixd/actors/due"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
@@ -73,6 +75,28 @@ type alarmed struct {
 
 // alertMakers makes an alert of each kind.
 var alertMakers = map[string]func(*alarmed){
+	catchup.AlertAside: func(w *alarmed) {
+		n := scheme.Notice{Kind: scheme.PaymentArrived, EndToEnd: pix.EndToEnd("99999003", w.Clock.Now(), "kkkkkkkkkkk"), Account: 99}
+		n.Arrived = ledger.ReceivePayment{EndToEnd: n.EndToEnd, Amount: 1}
+		r := *w.catchup
+		r.Scheme = &told{Scheme: w.scheme, list: func(p *scheme.MovementPage) error {
+			*p = scheme.MovementPage{Movements: []scheme.Movement{{At: w.Clock.Now(), Notice: n}}}
+			return nil
+		}}
+		s, _ := catchup.Begin(w.Clock.Now())
+		if err := r.Run(w.t.Context(), s); err != nil {
+			w.t.Fatal(err)
+		}
+	},
+	catchup.AlertLostKey: func(w *alarmed) {
+		id, _ := pix.ParseAccountID(w.ID)
+		w.catchup.LostKey(scheme.Notice{Account: id, EndToEnd: w.receives(5, "").EndToEnd})
+	},
+	alertDiffers: func(w *alarmed) {
+		if err := w.caughtUp(&catchup.State{}, []audit.Difference{{Scheme: 1}}, true); err != nil {
+			w.t.Fatal(err)
+		}
+	},
 	ledger.AlertLate: func(w *alarmed) {
 		p := w.payout("silent+1@pix.test", 500)
 		w.clocks.pass(31 * time.Minute)
@@ -182,6 +206,9 @@ var idsNamed = regexp.MustCompile(`\b(?:med|whk|acc)_[a-z2-7]+|\bPIX(?:IN|OUT|RE
 func (w *alarmed) lookedUp(kind, id string) {
 	w.t.Helper()
 	path := "/admin/transactions/"
+	if kind == catchup.AlertAside {
+		return // nobody here has that account, and the alert says so
+	}
 	switch {
 	case strings.HasPrefix(id, "med_"):
 		path = "/admin/med/"

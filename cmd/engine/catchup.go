@@ -59,7 +59,10 @@ func (e *Engine) writeLate(ops ...wal.Op) error { return e.Store.WriteRows(wal.S
 var farther = []pix.Millis{pix.Millis(24 * time.Hour / time.Millisecond), math.MaxInt64 / 2}
 
 // notCaughtUp is the error of a start that could not catch up.
-type notCaughtUp struct{ why error }
+type notCaughtUp struct {
+	why      error
+	accepted bool // the gap is accepted: the start goes on without
+}
 
 func (n *notCaughtUp) Error() string { return n.why.Error() }
 func (n *notCaughtUp) Unwrap() error { return n.why }
@@ -76,14 +79,10 @@ func (e *Engine) catchUp() error {
 		defer context.AfterFunc(e.Config.Starting, cancel)()
 	}
 	err := e.readAll(ctx, e.catching)
-	switch {
-	case err == nil || ctx.Err() != nil:
+	if err == nil || ctx.Err() != nil {
 		return err
-	case e.accepted: // it is served without
-		e.Config.Log.Error("a restored journal whose gap was accepted could not catch up with the scheme", "error", err)
-		return nil
 	}
-	return &notCaughtUp{fmt.Errorf("%s: it was %v, and %w", e.Config.DataDir, e.gap, err)}
+	return &notCaughtUp{fmt.Errorf("%s: it was %v, and %w", e.Config.DataDir, e.gap, err), e.accepted || e.Config.AcceptRestoredGap}
 }
 
 // readAll reads the movements since the restore, and earlier ones as long as the books differ.

@@ -201,8 +201,14 @@ func TestCatchUpFailsForGood(t *testing.T) {
 	}
 	again.stop()
 	still := w.at(serveHarness(t, fs, backTo("new"), k.between, func(c *Config) { c.SchemeTimeout = 50 * time.Millisecond }))
+	if !still.terms.GapOpen {
+		t.Error("what waits is let go on, although it has not caught up")
+	}
 	still.stop()
 	again = w.at(serveHarness(t, fs, backTo("new")))
+	if again.terms.GapOpen {
+		t.Error("what waits is held, although it has caught up")
+	}
 	if got := again.moneyNow(); !strings.HasPrefix(got, "balance 1005000 ") {
 		t.Error(got)
 	}

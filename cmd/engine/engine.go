@@ -78,7 +78,7 @@ type Engine struct {
 // work. An error says what failed and where. A folder that cannot be used stays unchanged.
 func Open(c Config) (*Engine, error) {
 	e, err := open(c)
-	if failed := (*notCaughtUp)(nil); errors.As(err, &failed) && c.AcceptRestoredGap && c.goesOn() == nil {
+	if failed := (*notCaughtUp)(nil); errors.As(err, &failed) && failed.accepted && c.goesOn() == nil {
 		c.Log.Error("the restored journal cannot catch up", "error", err)
 		c.uncaught = failed.why
 		return open(c)

@@ -13,7 +13,8 @@ func approveCommand() *cobra.Command {
 	return decision("approve", "Let a payout out that waits for approval",
 		"Lets a payout out that waits for approval: it goes on as if just requested, under a fresh end-to-end\n"+
 			"id where its own has aged. A payout of an inactive account cannot be approved; one whose end-to-end\n"+
-			"id was the merchant's own and is over 11 hours old fails instead.")
+			"id was the merchant's own and is over 11 hours old fails instead. After a restore whose gap was\n"+
+			"accepted it lets any payout go on that waits since before: see that it was not paid meanwhile.")
 }
 
 func declineCommand() *cobra.Command {
