@@ -19,7 +19,7 @@ import (
 const (
 	MetaMark     = "restored"     // a Mark; there until the journal has caught up, or an operator accepts the gap
 	MetaEpoch    = "epoch"        // u64: how often a restored journal was taken into use; none: never
-	MetaGap      = "gap"          // u64: epoch and u64: engine time, in ms, of the newest acceptance of a gap (0: the journal has caught up since); none: nothing waits because of one
+	MetaGap      = "gap"          // u64: epoch and u64: engine time, in ms, of the newest acceptance of a gap; none: there was none
 	MetaEvents   = "events_above" // u64: ledger.Terms.EventsAbove; none: no restored journal was taken into use
 	MetaUncaught = "uncaught"     // the Mark of a journal whose gap was accepted, until it has caught up all the same
 )
@@ -101,8 +101,8 @@ func Epoch(v layout.Getter) (uint64, error) {
 	return binary.BigEndian.Uint64(b), nil
 }
 
-// Gap returns the epoch that the newest acceptance of a gap began, and engine time then, or 0 where the
-// journal has caught up since; zeros: nothing waits because of a gap that was accepted. Acceptances by versions of the engine that did not write it are not
+// Gap returns the epoch that the newest acceptance of a gap began, and engine time then; zeros:
+// no gap was accepted. Acceptances by versions of the engine that did not write it are not
 // known.
 func Gap(v layout.Getter) (epoch uint64, end pix.Millis, err error) {
 	b, ok, err := v.Get(wal.MetaKey(MetaGap))

@@ -156,12 +156,3 @@ func Caught() []wal.Op {
 		{Kind: wal.OpDelete, Key: wal.MetaKey(MetaUncaught)},
 	}
 }
-
-// MadeUp is the change after which a gap that was accepted lacks nothing any more: what comes from now on does not
-// wait for an operator because of it. epoch is that of the acceptance: cases from before it wait until Over.
-func MadeUp(epoch uint64) wal.Op {
-	return wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(MetaGap), Value: pair(epoch, 0)}
-}
-
-// Over is the change after which nothing waits for an operator because of a gap that was accepted.
-func Over() wal.Op { return wal.Op{Kind: wal.OpDelete, Key: wal.MetaKey(MetaGap)} }

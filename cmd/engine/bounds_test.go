@@ -34,7 +34,6 @@ var notShared = map[string]string{
 	"cmd/journal mendedAtOnce":          "rows that an offline cut writes at once",
 	"actors/catchup reservedAtOnce":     "ids that a catch-up reserves at once, before any merchant is served",
 	"cmd/engine askedAtOnce":            "questions of a catch-up, before any merchant is served",
-	"cmd/engine casesAtOnce":            "cases of one read, before any merchant is served",
 	"wal cutAtOnce":                     "keys that an offline cut deletes at once",
 }
 

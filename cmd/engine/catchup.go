@@ -11,6 +11,7 @@ import (
 	"pixd/actors/account"
 	"pixd/actors/audit"
 	"pixd/actors/catchup"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/restored"
@@ -78,7 +79,7 @@ func (e *Engine) catchUp() error {
 		defer context.AfterFunc(e.Config.Starting, cancel)()
 	}
 	err := e.readAll(ctx, e.catching)
-	if err == nil || ctx.Err() != nil || errors.Is(err, errMadeUp) {
+	if err == nil || ctx.Err() != nil {
 		return err
 	}
 	return &notCaughtUp{fmt.Errorf("%s: it was %v, and %w", e.Config.DataDir, e.gap, err), e.accepted || e.Config.AcceptRestoredGap}
@@ -126,7 +127,7 @@ func (e *Engine) schemesBook(ctx context.Context) (b scheme.Book, err error) {
 // errOtherScheme refuses to end a catch-up with a scheme that does not know what the journal has.
 var errOtherScheme = errors.New("the scheme's book lacks what the journal has: is it this engine's scheme, or is --sim-dir missing? --accept-restored-gap serves the folder all the same")
 
-// caughtUp ends the catch-up. errMadeUp: it has made up for a gap that was accepted, too.
+// caughtUp ends the catch-up, and tells what it has come to.
 func (e *Engine) caughtUp(s *catchup.State, differ []audit.Difference, compared bool) error {
 	for _, d := range differ {
 		e.Config.Log.Error("audit after the restore: a difference", "account", d.Account.String(), "field", d.Field, "engine", int64(d.Engine), "scheme", int64(d.Scheme))
@@ -138,30 +139,21 @@ func (e *Engine) caughtUp(s *catchup.State, differ []audit.Difference, compared 
 		}
 		return errOtherScheme
 	}
-	madeUp := len(differ) == 0 && e.gap.Since() < e.terms.GapEnd
-	if err := e.writeShared(append(e.caught(madeUp), catchup.Drop())...); err != nil {
+	if err := e.writeShared(append(restored.Caught(), catchup.Drop())...); err != nil {
 		return err
 	}
-	e.sayCaughtUp(s, differ, compared)
-	if madeUp {
-		return errMadeUp
-	}
-	return nil
-}
-
-// sayCaughtUp logs what a catch-up has come to.
-func (e *Engine) sayCaughtUp(s *catchup.State, differ []audit.Difference, compared bool) {
 	names := []any{"booked", s.Booked, "kept_aside", e.catchup.Aside.Count(), "differences", len(differ)}
 	if len(differ) > 0 {
 		e.Config.alerts.RaiseGeneral(alertDiffers, fmt.Sprintf("the books differ from the scheme's after a restore, in %d sums: pixd audit shows them", len(differ)))
 		e.Config.Log.Error("the restored journal has caught up, and its books differ from the scheme's", names...)
-		return
+		return nil
 	}
 	if !compared {
 		e.Config.Log.Warn("the restored journal has caught up with the scheme, which keeps no book: nothing was compared", names...)
-		return
+		return nil
 	}
 	e.Config.Log.Info("the restored journal has caught up with the scheme, and the audit is clean", names...)
+	return nil
 }
 
 // alertDiffers is the kind of alert about books that differ after a restore.
@@ -213,4 +205,95 @@ func (e *Engine) differences(ctx context.Context, before scheme.Book) ([]audit.D
 		}
 	}
 	return all, nil
+}
+
+// askedAtOnce is how many payouts and refunds in flight the scheme is asked about at once.
+const askedAtOnce = 64
+
+// askInFlight asks the scheme about every payout and refund that it has or may have, and applies what
+// has become of them.
+func (e *Engine) askInFlight(ctx context.Context) error {
+	all, err := e.inFlight()
+	if err != nil {
+		return err
+	}
+	var work sync.WaitGroup
+	var mu sync.Mutex
+	var errs []error
+	ended := 0
+	room := make(chan struct{}, askedAtOnce)
+	for _, o := range all {
+		if ctx.Err() != nil {
+			break
+		}
+		room <- struct{}{}
+		work.Go(func() {
+			known, err := e.askAbout(ctx, o)
+			<-room
+			mu.Lock()
+			defer mu.Unlock()
+			if errs = append(errs, err); known {
+				ended++
+			}
+		})
+	}
+	work.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("catch up: %w", err)
+	}
+	e.Config.Log.Info("asked the scheme about what is in flight", "asked", len(all), "ended", ended)
+	return ctx.Err()
+}
+
+// inFlight finds the payouts and refunds that the scheme has or may have.
+func (e *Engine) inFlight() (all []ledger.Owned, err error) {
+	lo, hi := layout.OpenRange()
+	err = e.Store.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		account, id, err := layout.DecodeOpenKey(k)
+		if err != nil {
+			return false, err
+		}
+		seq, err := layout.DecodeSeqRow(v)
+		if err != nil {
+			return false, err
+		}
+		r, err := rows{e.Store}.Record(account, seq)
+		if err != nil || r.Tx == nil || r.Tx.ID != id { // a damaged account is closed off when it is used
+			e.Config.Log.Error("what is in flight cannot be read", "account", account.String(), "record", seq, "error", err)
+			return true, e.Config.goesOn()
+		}
+		if r.Tx.Status == pix.StatusAccepted || r.Tx.Status == pix.StatusSending {
+			all = append(all, ledger.Owned{Account: account, Tx: r.Tx})
+		}
+		return true, e.Config.goesOn()
+	})
+	return all, err
+}
+
+// askAbout asks the scheme about one payout or refund; true: it has ended.
+func (e *Engine) askAbout(ctx context.Context, o ledger.Owned) (bool, error) {
+	var state scheme.State
+	err := catchup.Try(ctx, e.Config.SchemeTimeout, func(ctx context.Context) (err error) {
+		state, err = e.scheme.Ask(ctx, o.Tx.ID, o.Tx.EndToEnd)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	c := ledger.ResolveTransfer{ID: o.Tx.ID, EndToEnd: o.Tx.EndToEnd, Notice: true, Restored: true, Reason: state.Reason}
+	switch state.Progress {
+	case scheme.Settled:
+		c.Result = ledger.TransferIsSettled
+	case scheme.Rejected:
+		c.Result = ledger.TransferIsRejected
+	case scheme.Unknown, scheme.Pending:
+		return false, nil
+	}
+	done := make(chan error, 1)
+	e.Accounts.Tell(o.Account, c, func(_ bool, err error) { done <- err })
+	if err := <-done; err != nil {
+		e.Config.Log.Error("what has become of a payout or refund cannot be booked", "account", o.Account.String(), "transaction", o.Tx.Public(), "error", err)
+		return false, nil
+	}
+	return true, nil
 }

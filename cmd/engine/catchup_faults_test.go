@@ -34,9 +34,6 @@ type told struct {
 	book   func() (*scheme.Book, error)     // called before the book is read; may be nil
 	asked  int                              // questions about payouts and refunds
 	listed int
-
-	mute       bool // what was returned of a payment cannot be asked
-	unanswered int  // such questions
 }
 
 func (k *told) between(c *Config) {
@@ -56,15 +53,6 @@ func (k *told) Movements(ctx context.Context, since pix.Millis, after string, mo
 		err = k.list(&p)
 	}
 	return p, err
-}
-
-// Returns implements scheme.Scheme.
-func (k *told) Returns(ctx context.Context, a pix.AccountID, endToEnd string) ([]ledger.Returned, error) {
-	if k.mute {
-		k.unanswered++
-		return nil, context.DeadlineExceeded
-	}
-	return k.Scheme.Returns(ctx, a, endToEnd)
 }
 
 // Book implements scheme.Scheme.

@@ -78,11 +78,7 @@ type Engine struct {
 // work. An error says what failed and where. A folder that cannot be used stays unchanged.
 func Open(c Config) (*Engine, error) {
 	e, err := open(c)
-	failed := (*notCaughtUp)(nil)
-	switch {
-	case errors.Is(err, errMadeUp):
-		return open(c)
-	case errors.As(err, &failed) && failed.accepted && c.goesOn() == nil:
+	if failed := (*notCaughtUp)(nil); errors.As(err, &failed) && failed.accepted && c.goesOn() == nil {
 		c.Log.Error("the restored journal cannot catch up", "error", err)
 		c.uncaught = failed.why
 		return open(c)
@@ -106,7 +102,7 @@ func open(c Config) (*Engine, error) {
 func (e *Engine) openParts() error {
 	for _, step := range []func() error{
 		e.makeFolder, e.openJournal, e.connect, e.takeRestored, e.readTerms, e.openAlerts, e.openRegistry,
-		e.newWebhooks, e.newAccounts, e.openAside, e.Config.goesOn, e.catchUp, e.resumeCases, e.start,
+		e.newWebhooks, e.newAccounts, e.openAside, e.Config.goesOn, e.catchUp, e.start,
 	} {
 		if err := step(); err != nil {
 			return err

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"pixd/actors/catchup"
@@ -133,88 +132,4 @@ func (e *Engine) returnsOf(account pix.AccountID, endToEnd string) ([]ledger.Ret
 	ctx, cancel := context.WithTimeout(e.ending, e.Config.SchemeTimeout)
 	defer cancel()
 	return e.scheme.Returns(ctx, account, endToEnd)
-}
-
-// errMadeUp is the error of a start that has caught up with what an accepted gap lacks: the engine is opened
-// again at once, and nothing that comes then waits for an operator because of the gap.
-var errMadeUp = errors.New("the journal has caught up after its gap was accepted, and is opened again")
-
-// caught are the changes that end a catch-up. madeUp: nothing is missing of an accepted gap either.
-func (e *Engine) caught(madeUp bool) []wal.Op {
-	all := restored.Caught()
-	if madeUp {
-		all = append(all, restored.MadeUp(e.terms.Epoch))
-	}
-	return all
-}
-
-// casesAtOnce is how many special-return cases are read at once, and mostUnanswered after how many
-// questions in a row that the scheme does not answer no more are put to it.
-const (
-	casesAtOnce    = 500
-	mostUnanswered = 3
-)
-
-// resumeCases lets the special-return cases go on that wait since a gap was accepted, once the journal has
-// caught up. Those that cannot go on yet are tried again at the next start.
-func (e *Engine) resumeCases() error {
-	if e.terms.Epoch == 0 || e.terms.GapEnd != 0 {
-		return nil
-	}
-	var r resumption
-	for after, more := []byte(nil), true; more && r.unanswered < mostUnanswered; more = after != nil {
-		all, next, err := e.History.AllCases(0, after, casesAtOnce)
-		if err != nil {
-			return fmt.Errorf("special-return cases that wait since a restore: %w", err)
-		}
-		if err := e.resume(all, &r); err != nil {
-			return err
-		}
-		after = next
-	}
-	e.Config.Log.Info("special-return cases that waited since a restore go on: the journal has caught up", "cases", r.resumed, "still_waiting", r.waiting)
-	if r.waiting > 0 {
-		return nil
-	}
-	return e.writeShared(restored.Over())
-}
-
-// resumption counts special-return cases that waited since a restore.
-type resumption struct {
-	resumed, waiting int
-	unanswered       int // questions in a row that the scheme has not answered
-}
-
-// resume lets those of the cases go on that wait, as an operator would.
-func (e *Engine) resume(all []ledger.OwnedCase, r *resumption) error {
-	for _, o := range all {
-		if err := e.Config.goesOn(); err != nil {
-			return err
-		}
-		if !o.Case.AwaitsOperator(&e.terms) {
-			continue
-		}
-		returned, err := e.returnsOf(o.Account, o.Case.EndToEnd)
-		if r.unanswered++; err == nil {
-			r.unanswered = 0
-			err = e.do(o.Account, ledger.ResumeCase{ID: o.Case.ID, Operator: "pixd", Returned: returned})
-		}
-		if err == nil {
-			r.resumed++
-		} else {
-			r.waiting++
-			e.Config.Log.Warn("a special-return case still waits since a restore: pixd med resume lets it go on", "account", o.Account.String(), "case", o.Case.ID.String(), "error", err)
-		}
-		if r.unanswered == mostUnanswered {
-			break
-		}
-	}
-	return nil
-}
-
-// do has an account carry out a command, and waits until its effect is durable.
-func (e *Engine) do(id pix.AccountID, c ledger.Command) error {
-	done := make(chan error, 1)
-	e.Accounts.Tell(id, c, func(_ bool, err error) { done <- err })
-	return <-done
 }
