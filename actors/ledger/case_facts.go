@@ -26,6 +26,9 @@ type caseFacts struct {
 	// Lacking are the cases that dispute more of the payment than they hold, the oldest
 	// first; gathered where the command may free a part of the payment.
 	Lacking []*Case
+	// Refunding are the cases towards which refunds of the payment count that are in flight; gathered where
+	// the scheme has a refund of it that the journal lacks.
+	Refunding []*Case
 	// Counted are the cases that Transaction.Shares of the refund to resolve names, in that order.
 	Counted []*Case
 	// Beside is, for each of Counted, what other refunds in flight count towards it; nil where it has

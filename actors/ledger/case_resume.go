@@ -244,7 +244,7 @@ func (d *draft) caseOfReturn(t *Transaction) (*Case, uint64) {
 	if t.Refund.Code != fraudCode {
 		return nil, 0
 	}
-	all := slices.DeleteFunc(slices.Concat([]*Case{d.facts.Case}, d.facts.Rivals, d.facts.Lacking), func(k *Case) bool { return k == nil })
+	all := slices.DeleteFunc(slices.Concat([]*Case{d.facts.Case}, d.facts.Rivals, d.facts.Lacking, d.facts.Refunding), func(k *Case) bool { return k == nil })
 	for _, k := range all {
 		for part := k.Parts + 1; part <= k.Parts+partsSought; part++ {
 			if t.EndToEnd[len(t.EndToEnd)-pix.SuffixChars:] == d.partSuffix(k, part) {

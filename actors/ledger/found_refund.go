@@ -44,8 +44,30 @@ func (c FindRefund) gather(g *gathering) (decider, error) {
 		return nil, err
 	}
 	g.stakes.frees, g.stakes.finds = true, true
-	g.cases.Rivals, err = g.holdersOf(&g.cases.Sums)
+	if g.cases.Rivals, err = g.holdersOf(&g.cases.Sums); err == nil {
+		g.cases.Refunding, err = g.refundingOf(&g.cases.Sums)
+	}
 	return c, err
+}
+
+// refundingOf finds the cases towards which refunds of a payment count that are in flight. One of these may hold
+// nothing of the payment: what the scheme has may be instead of the refund that is in flight here.
+func (g *gathering) refundingOf(s *layout.RefundSums) (all []*Case, err error) {
+	if s.InFlight == 0 {
+		return nil, nil
+	}
+	var refunds []*Transaction
+	if err := g.onTheirWay(s, func(t *Transaction) { refunds = append(refunds, t) }); err != nil {
+		return nil, err
+	}
+	for _, t := range refunds {
+		cases, err := g.readCounted(t)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, cases...)
+	}
+	return all, nil
 }
 
 // decide books a refund that the journal lacks. One that has settled counts towards the case that it
