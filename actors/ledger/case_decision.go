@@ -130,6 +130,11 @@ func (dueCase) decide(d *draft) Decision {
 	switch {
 	case k.DueAt == 0:
 		return Decision{Attended: &Attended{Skipped: true}}
+	case k.Status == pix.CaseOpen && now >= k.DueAt && now < d.stamp.Terms.defendableUntil(&k) && !d.stamp.Doubted:
+		k.DeadlineAt = d.stamp.Terms.defendableUntil(&k)
+		k.DueAt = k.DeadlineAt
+		d.mustAddCase(CaseWaits, &k, Body{})
+		out = d.doneCase(&k)
 	case k.AwaitsOperator(&d.stamp.Terms) && now >= k.DueAt && !d.stamp.Doubted:
 		k.DueAt = 0
 		d.mustAddCase(CaseAwaits, &k, Body{})
@@ -144,11 +149,6 @@ func (dueCase) decide(d *draft) Decision {
 		return Decision{Attended: &Attended{}}
 	case k.Status == pix.CaseClosed:
 		d.releaseUnrefunded(&k)
-		out = d.doneCase(&k)
-	case k.Status == pix.CaseOpen && now < d.stamp.Terms.defendableUntil(&k):
-		k.DeadlineAt = d.stamp.Terms.defendableUntil(&k)
-		k.DueAt = k.DeadlineAt
-		d.mustAddCase(CaseWaits, &k, Body{})
 		out = d.doneCase(&k)
 	case k.Status == pix.CaseOpen && !d.stamp.Terms.MEDWaits:
 		out = d.closeAs(k, pix.Agreed)

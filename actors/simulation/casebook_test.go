@@ -157,15 +157,18 @@ func ends(k *ledger.Case, limit pix.Millis, made written) pix.Millis {
 // sameLimits reports whether a case's time limits are those that it had or, where its opening
 // was doubted and no longer is, those counted anew; or it is from before a restore, and may be defended again.
 func sameLimits(k, was *ledger.Case, made written) bool {
+	deadline, analysis, release := was.DeadlineAt, was.AnalysisAt, was.ReleaseAt
 	if k.Doubted != was.Doubted {
-		return !k.Doubted && !made.doubted && k.DeadlineAt == ends(was, was.DeadlineAt, made) &&
-			k.AnalysisAt == ends(was, was.AnalysisAt, made) && k.ReleaseAt == ends(was, was.ReleaseAt, made)
+		if k.Doubted || made.doubted {
+			return false
+		}
+		deadline, analysis, release = ends(was, deadline, made), ends(was, analysis, made), ends(was, release, made)
 	}
-	deadline, at := was.DeadlineAt, made.terms.RestoredAt
+	at := made.terms.RestoredAt
 	if again := at + min(made.terms.MEDDeadline, day); at != 0 && was.OpenedAt <= at && k.DeadlineAt == again && k.DueAt == again && made.clock < again {
 		deadline = again // the merchant may have defended it in the gap
 	}
-	return k.DeadlineAt == deadline && k.AnalysisAt == was.AnalysisAt && k.ReleaseAt == was.ReleaseAt
+	return k.DeadlineAt == deadline && k.AnalysisAt == analysis && k.ReleaseAt == release
 }
 
 // restores checks that a case holds the amount of its failed refund again, as far as it did not

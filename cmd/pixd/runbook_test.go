@@ -204,7 +204,7 @@ var varying = []*regexp.Regexp{
 	regexp.MustCompile(`\b\d+(\.\d+)? ?[KMGTPE]i?B\b`), regexp.MustCompile(`\bthe same\b|\b\d+ms (ahead|behind)\b`), regexp.MustCompile(`\bfile \d{6}: block \d+/\d+|\b[0-9a-f]+ != [0-9a-f]+`),
 	regexp.MustCompile(`wal: (get "[^"]*"|scan \["[^"]*", "[^"]*"\))`), // which read meets the damage first: a compaction may have moved it
 	regexp.MustCompile(`\b[ED][0-9]{20}[0-9A-Za-z]{11}\b`), regexp.MustCompile(`per_second=\d+`),
-	regexp.MustCompile(`0\.0\.0-dev|\bv\d[\w.-]*`),
+	regexp.MustCompile(`0\.0\.0-dev|\bv\d[\w.+-]*`),
 }
 
 // constant is a text without what differs from run to run.
