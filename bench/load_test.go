@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"net/netip"
 	"strings"
@@ -165,21 +164,9 @@ func TestOpenLoopGrows(t *testing.T) {
 }
 
 // TestOpenLoopGrowsWhileAllWait checks that requests are sent when they are due also where every
-// connection waits for an answer: a client that waits does not keep others from asking.
+// connection waits for an answer: a client that waits does not keep others from asking. It is not parallel to
+// others, because it measures.
 func TestOpenLoopGrowsWhileAllWait(t *testing.T) {
-	t.Parallel()
-	var wrong string
-	for range 3 { // a machine that stands still for a second makes it late
-		if wrong = growsWhileAllWait(t); wrong == "" {
-			return
-		}
-	}
-	t.Error(wrong)
-}
-
-// growsWhileAllWait sends 400 requests in a second to a server that answers each after three, and says what was
-// wrong with that.
-func growsWhileAllWait(t *testing.T) string {
 	const wait = 3 * time.Second
 	var begun, atEnd atomic.Int64
 	addr := serving(t, func(ctx *fasthttp.RequestCtx) {
@@ -191,9 +178,8 @@ func growsWhileAllWait(t *testing.T) string {
 	time.AfterFunc(2*time.Second, func() { atEnd.Store(begun.Load()) })
 	r := l.Run(t.Context())
 	if atEnd.Load() != 400 || r.Done != 400 || r.Connections < 400 || r.Connections > 464 || r.Quantile(1) > wait+time.Second {
-		return fmt.Sprintf("%d of 400 were sent before the first answer; %d done on %d connections, the slowest in %v", atEnd.Load(), r.Done, r.Connections, r.Quantile(1))
+		t.Errorf("%d of 400 were sent before the first answer; %d done on %d connections, the slowest in %v", atEnd.Load(), r.Done, r.Connections, r.Quantile(1))
 	}
-	return ""
 }
 
 // TestSourceEnds checks that a load ends when its source has no more requests, and counts none as
