@@ -88,9 +88,12 @@ func (s *service) createAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err := settings(f, &opening, &active); err != nil {
 		return 0, nil, err
 	}
-	lost, err := s.lostAccount(again)
-	if err != nil {
-		return 0, nil, err
+	var lost pix.AccountID
+	if f.Has("account_id") {
+		var err error
+		if lost, err = s.lostAccount(again); err != nil {
+			return 0, nil, err
+		}
 	}
 	a, key, err := s.register(lost, active, opening)
 	if errors.Is(err, registry.ErrExists) {
@@ -107,15 +110,11 @@ func (s *service) createAccount(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusCreated, created, nil
 }
 
-// lostAccount reads the id under which an account is to be made again that a restored journal lacks; 0:
-// none is named, and the account gets an id of its own.
+// lostAccount reads the id under which an account is to be made again that a restored journal lacks.
 func (s *service) lostAccount(text string) (pix.AccountID, error) {
-	if text == "" {
-		return 0, nil
-	}
 	id, ok := pix.ParseAccountID(text)
 	if !ok {
-		return 0, control.Bad("account_id must be acc_ and 13 characters")
+		return 0, control.Bad("account_id must be an account's id: acc_ and 13 characters")
 	}
 	if !s.Lost(id) && !s.Registry.Has(id) {
 		return 0, control.Refuse(fasthttp.StatusUnprocessableEntity,

@@ -49,6 +49,32 @@ func TestAccounts(t *testing.T) {
 	f.expect("PATCH", "/admin/accounts/acc_none", "{}", 404, problem(404, `no account \"acc_none\"`))
 }
 
+// TestAccountMadeAgain makes an account under the id of one that a restored journal lacks, and no other.
+func TestAccountMadeAgain(t *testing.T) {
+	f := newFixture(t)
+	taken := strings.TrimPrefix(f.create(), "/admin/accounts/")
+	lost, free := pix.AccountID(77).String(), pix.AccountID(78).String() // the fixture lacks 77
+	for _, c := range []struct {
+		id     string
+		status int
+		want   string
+	}{
+		{`""`, 400, problem(400, "account_id must be an account's id: acc_ and 13 characters")},
+		{`"acc_x"`, 400, problem(400, "account_id must be an account's id: acc_ and 13 characters")},
+		{`7`, 400, problem(400, "account_id must be a string")},
+		{`null`, 400, problem(400, "account_id must not be null")},
+		{`"` + free + `"`, 422, problem(422, "account_id: an account is made again under its id only where movements of it are kept aside since a restore; leave account_id out")},
+		{`"` + taken + `"`, 409, problem(409, "account_id: the account is there")},
+		{`"` + lost + `"`, 201, `{"account_id":"` + lost + `",…`},
+		{`"` + lost + `"`, 409, problem(409, "account_id: the account is there")},
+	} {
+		f.expect("POST", "/admin/accounts", `{"name":"Ana","document":"12345678909","account_id":`+c.id+`}`, c.status, c.want)
+	}
+	if got := f.expect("GET", "/admin/accounts", "", 200, `{"data":[…`); strings.Count(got, `"account_id"`) != 2 {
+		t.Errorf("a refused request made an account: %s", got)
+	}
+}
+
 func TestAccountLists(t *testing.T) {
 	f := newFixture(t)
 	f.expect("GET", "/admin/accounts", "", 200, `{"data":[],"next_cursor":null}`)
