@@ -91,26 +91,29 @@ func mark(v layout.Getter, name string) (*Mark, error) {
 // Epoch returns how often a restored journal was taken into use; 0: never. Each time it is larger than
 // before; it is shown in log and metrics; which cases wait for an operator follows from Gap.
 func Epoch(v layout.Getter) (uint64, error) {
-	b, ok, err := v.Get(wal.MetaKey(MetaEpoch))
+	n, err := numbers(v, MetaEpoch, 1)
+	return n[0], err
+}
+
+// numbers reads a named value of one u64, or of two; zeros: there is none.
+func numbers(v layout.Getter, name string, want int) (n [2]uint64, err error) {
+	b, ok, err := v.Get(wal.MetaKey(name))
 	switch {
 	case err != nil || !ok:
-		return 0, err
-	case len(b) != 8:
-		return 0, fmt.Errorf("named value %q has %d bytes", MetaEpoch, len(b))
+		return n, err
+	case len(b) != 8*want:
+		return n, fmt.Errorf("named value %q has %d bytes", name, len(b))
 	}
-	return binary.BigEndian.Uint64(b), nil
+	for i := range want {
+		n[i] = binary.BigEndian.Uint64(b[8*i:])
+	}
+	return n, nil
 }
 
 // Gap returns the epoch that the newest acceptance of a gap began, and engine time then; zeros:
 // no gap was accepted. Acceptances by versions of the engine that did not write it are not
 // known.
 func Gap(v layout.Getter) (epoch uint64, end pix.Millis, err error) {
-	b, ok, err := v.Get(wal.MetaKey(MetaGap))
-	switch {
-	case err != nil || !ok:
-		return 0, 0, err
-	case len(b) != 16:
-		return 0, 0, fmt.Errorf("named value %q has %d bytes", MetaGap, len(b))
-	}
-	return binary.BigEndian.Uint64(b), pix.Millis(binary.BigEndian.Uint64(b[8:])), nil
+	n, err := numbers(v, MetaGap, 2)
+	return n[0], pix.Millis(n[1]), err
 }

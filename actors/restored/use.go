@@ -30,16 +30,9 @@ func ReadTerms(rows layout.Rows, t *ledger.Terms) (err error) {
 	return err
 }
 
-// eventsAbove reads the value MetaEvents.
 func eventsAbove(v layout.Getter) (uint64, error) {
-	b, ok, err := v.Get(wal.MetaKey(MetaEvents))
-	switch {
-	case err != nil || !ok:
-		return 0, err
-	case len(b) != 8:
-		return 0, fmt.Errorf("named value %q has %d bytes", MetaEvents, len(b))
-	}
-	return binary.BigEndian.Uint64(b), nil
+	n, err := numbers(v, MetaEvents, 1)
+	return n[0], err
 }
 
 // Unaccepted is the error of a start on a restored journal that cannot catch up, and whose gap nobody has

@@ -97,20 +97,26 @@ func (e *Engine) audit(ctx context.Context) (*audit.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	ids, _ := e.Registry.Accounts(0, math.MaxInt)
-	var b audit.Books
 	r := audit.NewReport(e.Clock.Now())
-	if err := e.look(ctx, func(v *wal.View) error { return b.Derive(ctx, v, ids, r) }); err != nil {
+	b, err := e.derive(ctx, r)
+	if err != nil {
 		return nil, err
 	}
 	if book.At == 0 {
 		r.Book = audit.NotCompared + "the scheme keeps none"
 		return r, nil
 	}
-	differ, err := e.compare(ctx, &b, &book, began)
+	differ, err := e.compare(ctx, b, &book, began)
 	r.Book = audit.Compared
 	r.AddDifferences(differ)
 	return r, err
+}
+
+// derive computes every account's sums anew from its records, in one view of the store.
+func (e *Engine) derive(ctx context.Context, r *audit.Report) (*audit.Books, error) {
+	ids, _ := e.Registry.Accounts(0, math.MaxInt)
+	b := new(audit.Books)
+	return b, e.look(ctx, func(v *wal.View) error { return b.Derive(ctx, v, ids, r) })
 }
 
 // book reads the scheme's book of settled payments. A scheme that does not answer in time is

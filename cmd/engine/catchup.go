@@ -186,10 +186,8 @@ func (e *Engine) differences(ctx context.Context, before scheme.Book) ([]audit.D
 	if before.At == 0 {
 		return nil, nil
 	}
-	ids, _ := e.Registry.Accounts(0, math.MaxInt)
-	var b audit.Books
-	report := audit.NewReport(e.Clock.Now())
-	if err := e.look(ctx, func(v *wal.View) error { return b.Derive(ctx, v, ids, report) }); err != nil {
+	b, err := e.derive(ctx, audit.NewReport(e.Clock.Now()))
+	if err != nil {
 		return nil, err
 	}
 	after, err := e.schemesBook(ctx)

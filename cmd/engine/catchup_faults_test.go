@@ -214,17 +214,23 @@ func TestCatchUpFailsForGood(t *testing.T) {
 	}
 }
 
+// reportedInGap makes a snapshot of a payment received, which its payer reports afterwards.
+func reportedInGap(t *testing.T, fs *vfs.MemFS) (w *harness, file string) {
+	w = newHarness(t, fs)
+	p := w.receives(90_000, "")
+	settled(t, w.Store)
+	file = w.snap()
+	w.reports(p, 20_000)
+	settled(t, w.Store)
+	w.stop()
+	return w, file
+}
+
 // TestCutWhileCatchingUp cuts a folder that was catching up: the copy begins anew, since the earlier instant.
 func TestCutWhileCatchingUp(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMem()
-	w := newHarness(t, fs)
-	p := w.receives(90_000, "")
-	settled(t, w.Store)
-	file := w.snap()
-	w.reports(p, 20_000)
-	settled(t, w.Store)
-	w.stop()
+	w, file := reportedInGap(t, fs)
 	m := restoredAt(t, fs, file, "new").Mark
 	time.Sleep(5 * time.Millisecond)
 	until := pix.Millis(time.Now().UnixMilli())
@@ -258,13 +264,7 @@ func TestCutWhileCatchingUp(t *testing.T) {
 func TestTwoGaps(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMem()
-	w := newHarness(t, fs)
-	p := w.receives(90_000, "")
-	settled(t, w.Store)
-	file := w.snap()
-	w.reports(p, 20_000)
-	settled(t, w.Store)
-	w.stop()
+	w, file := reportedInGap(t, fs)
 	first := restoredAt(t, fs, file, "new").Mark
 	first.Taken -= catchup.Margin // long ago
 	rewriteMark(t, fs, "new", first)
