@@ -26,6 +26,7 @@ func (c DefendCase) decide(d *draft) Decision {
 		return refuseWith(refuse(RefuseUnknownCase, "case not found"))
 	}
 	k := *d.facts.Case
+	k.DeadlineAt = max(k.DeadlineAt, d.stamp.Terms.defendableUntil(&k))
 	switch {
 	case k.Status == pix.CaseDefended:
 		return refuseWith(refuse(RefuseCaseOver, "the case was defended already"))

@@ -27,7 +27,7 @@ type caseFacts struct {
 	// first; gathered where the command may free a part of the payment.
 	Lacking []*Case
 	// Refunding are the cases towards which refunds of the payment count that are in flight; gathered where
-	// the scheme has a refund of it that the journal lacks.
+	// the scheme has a refund for a case that the journal lacks.
 	Refunding []*Case
 	// Counted are the cases that Transaction.Shares of the refund to resolve names, in that order.
 	Counted []*Case

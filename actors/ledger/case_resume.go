@@ -246,7 +246,7 @@ func (d *draft) caseOfReturn(t *Transaction) (*Case, uint64) {
 	}
 	all := slices.DeleteFunc(slices.Concat([]*Case{d.facts.Case}, d.facts.Rivals, d.facts.Lacking, d.facts.Refunding), func(k *Case) bool { return k == nil })
 	for _, k := range all {
-		for part := k.Parts + 1; part <= k.Parts+partsSought; part++ {
+		for part := uint64(1); part <= k.Parts+partsSought; part++ { // a later one may be found first
 			if t.EndToEnd[len(t.EndToEnd)-pix.SuffixChars:] == d.partSuffix(k, part) {
 				return d.newest(k), part
 			}

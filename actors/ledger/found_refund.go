@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"slices"
+
 	"pixd/actors/layout"
 	"pixd/actors/pix"
 )
@@ -44,7 +46,8 @@ func (c FindRefund) gather(g *gathering) (decider, error) {
 		return nil, err
 	}
 	g.stakes.frees, g.stakes.finds = true, true
-	if g.cases.Rivals, err = g.holdersOf(&g.cases.Sums); err == nil {
+	g.cases.Rivals, err = g.holdersOf(&g.cases.Sums)
+	if err == nil && c.Code == fraudCode && c.Result != TransferIsRejected {
 		g.cases.Refunding, err = g.refundingOf(&g.cases.Sums)
 	}
 	return c, err
@@ -65,7 +68,11 @@ func (g *gathering) refundingOf(s *layout.RefundSums) (all []*Case, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, cases...)
+		for _, k := range cases {
+			if !slices.ContainsFunc(all, func(had *Case) bool { return had.ID == k.ID }) {
+				all = append(all, k)
+			}
+		}
 	}
 	return all, nil
 }

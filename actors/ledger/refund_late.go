@@ -11,20 +11,22 @@ import (
 
 // mayBeBack tells whether the money of a refund in flight may have gone back by another refund. So
 // it is where more of the payment, or of what a case disputes towards which it counts, went back or is
-// on its way than leaves room for it. Where it counts towards a case and was made before a restore, the scheme may
-// have refused it since, and another may have gone out instead: so it is where any other refund of the payment is on
-// its way or has settled, and where the gap was accepted in any case.
+// on its way than leaves room for it. Where it was made before a restore, the scheme may have refused it since, and
+// another may have gone out instead: so it is where any other refund of the payment is on its way or has settled and,
+// where it counts towards a case and the gap was accepted, in any case.
 func (g *gathering) mayBeBack(t *Transaction) (bool, error) {
 	sums, err := g.readSums(t.Refund.Original, t.Refund.OriginalAmount)
 	if tooMuch := sums.Settled+sums.InFlight > sums.Amount; err != nil || tooMuch {
 		return tooMuch, err
 	}
+	if t.ID.Time() <= g.stamp.Terms.RestoredAt && sums.Settled+sums.InFlight > t.Amount {
+		return true, nil
+	}
 	cases, err := g.readCounted(t)
 	if err != nil {
 		return false, err
 	}
-	instead := t.ID.Time() <= g.stamp.Terms.RestoredAt && sums.Settled+sums.InFlight > t.Amount
-	if len(cases) > 0 && (instead || t.ID.Time() <= g.stamp.Terms.GapEnd) {
+	if len(cases) > 0 && t.ID.Time() <= g.stamp.Terms.GapEnd {
 		return true, nil
 	}
 	beside, err := g.otherRefundsInFlight(t, &sums, cases)

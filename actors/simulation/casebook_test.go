@@ -165,7 +165,7 @@ func sameLimits(k, was *ledger.Case, made written) bool {
 		deadline, analysis, release = ends(was, deadline, made), ends(was, analysis, made), ends(was, release, made)
 	}
 	at := made.terms.RestoredAt
-	if again := at + min(made.terms.MEDDeadline, day); at != 0 && was.OpenedAt <= at && k.DeadlineAt == again && k.DueAt == again && made.clock < again {
+	if again := at + min(made.terms.MEDDeadline, day); at != 0 && was.OpenedAt <= at && k.DeadlineAt == again && (k.DueAt == again || k.Status == pix.CaseDefended) && made.clock < again {
 		deadline = again // the merchant may have defended it in the gap
 	}
 	return k.DeadlineAt == deadline && k.AnalysisAt == analysis && k.ReleaseAt == release

@@ -256,7 +256,7 @@ func (l *life) pendingAreHere() {
 		}
 		l.count("caught up: pending")
 		t := l.standing(id, endToEnd)
-		if t == nil && l.othersHave(endToEnd, l.gap.made[id]) {
+		if t == nil && l.gap.made[id] != 0 && l.othersHave(endToEnd, l.gap.made[id]) {
 			l.count("caught up: pending under another account's id") // the scheme rejects it: the id is used
 			continue
 		}
@@ -336,7 +336,7 @@ func (l *life) againNothing() {
 	for id := range l.all() {
 		last, _, _ := l.journal.Last(wal.Stream(id))
 		for seq := before[id] + 1; seq <= last; seq += 2 {
-			if !l.roomIsThere(id, seq) {
+			if !l.roomIsThere(id, seq, before[id]) {
 				rec, _ := rows{l.journal}.Record(id, seq)
 				l.fail("%v had %d records, and has %d after it has caught up once more: %v %+v", id, before[id], last, rec.Kind, rec.Tx)
 				return
@@ -349,14 +349,21 @@ func (l *life) againNothing() {
 	}
 }
 
-// roomIsThere reports whether a record and the next one book a refund that the scheme has rejected: there may
-// have been no room for it in its payment the first time, while another was in flight.
-func (l *life) roomIsThere(id pix.AccountID, seq uint64) bool {
+// roomIsThere reports whether a record and the next one book a refund that the scheme has rejected, for the first
+// time: there was no room for it in its payment before, because another refund was in flight that has failed since.
+func (l *life) roomIsThere(id pix.AccountID, seq, before uint64) bool {
 	one, err := rows{l.journal}.Record(id, seq)
 	if err != nil || one.Kind != ledger.RefundFoundOpen {
 		return false
 	}
 	two, err := rows{l.journal}.Record(id, seq+1)
+	first, failed := true, false
+	l.recordsOf(id, 1, before, func(r *ledger.Record) {
+		if r.Tx != nil && r.Tx.Kind == pix.TxRefund {
+			first = first && r.Tx.ID != one.Tx.ID
+			failed = failed || r.Kind == ledger.RefundFailed && r.Tx.Refund.Original == one.Tx.Refund.Original
+		}
+	})
 	l.count("caught up: rejected refunds, once there was room")
-	return err == nil && two.Kind == ledger.RefundFailed && two.Tx.ID == one.Tx.ID
+	return err == nil && two.Kind == ledger.RefundFailed && two.Tx.ID == one.Tx.ID && first && failed
 }

@@ -902,8 +902,8 @@ var mutations = []mutation{
 	{
 		"sent-again-after-a-restore", "a refund for a case that was on its way in the snapshot is sent again, although another may have gone back in the gap",
 		"actors/ledger/refund_late.go",
-		"len(cases) > 0 && (instead || t.ID.Time() <= g.stamp.Terms.GapEnd)",
-		"len(cases) > 0 && instead",
+		"len(cases) > 0 && t.ID.Time() <= g.stamp.Terms.GapEnd",
+		"len(cases) > 0 && t.ID.Time() < 0",
 	},
 	{
 		"unsent-for-sure", "a refund that was not sent again counts as never sent: its case is tried again at once, and the refund may still settle",

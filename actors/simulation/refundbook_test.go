@@ -170,10 +170,10 @@ func (b *refundBook) failsForNow(l *life, r *ledger.Record) {
 }
 
 // failsUnsent checks that a refund was not sent again because its money may have gone back
-// otherwise: it counts towards a case and may be from before a restore, or a refund settled late.
+// otherwise: it is from before a restore, or a refund settled late.
 func (b *refundBook) failsUnsent(l *life, t *ledger.Transaction) {
 	l.count("meeting: a refund was not sent again, as its money may have gone back otherwise")
-	if before := l.gap != nil && len(t.Shares()) > 0; !before && !b.late[t.Refund.Original] || !t.Transfer.Unsure {
+	if before := l.gap != nil && t.ID.Time() <= max(l.terms.RestoredAt, l.terms.GapEnd); !before && !b.late[t.Refund.Original] || !t.Transfer.Unsure {
 		l.fail("%v was not sent again, and nothing else can have gone back: %+v", t.ID, t)
 	}
 }
