@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -205,6 +206,7 @@ func TestSnapshotKilled(t *testing.T) {
 		killRestore(t, file, restored, after*time.Millisecond)
 		_, unfinished := os.Stat(restored + ".restoring")
 		if _, err := os.Stat(restored); err == nil {
+			dropLock(t, restored)
 			break
 		}
 		if unfinished != nil {
@@ -229,6 +231,25 @@ func TestSnapshotKilled(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(restored + ".*"); len(left) != 0 {
 		t.Errorf("left %q", left)
+	}
+}
+
+// dropLock removes the empty lock file that a restore leaves beside its folder if it is killed
+// right after the folder came into place.
+func dropLock(t *testing.T, restored string) {
+	t.Helper()
+	lock := restored + ".restoring.lock"
+	info, err := os.Stat(lock)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		t.Error(err)
+	case info.Size() != 0:
+		t.Errorf("the lock has %d bytes", info.Size())
+	default:
+		if err := os.Remove(lock); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
