@@ -30,7 +30,7 @@ func BenchmarkCreate(b *testing.B) {
 	b.SetBytes(size)
 	b.ReportAllocs()
 	for b.Loop() {
-		path, err := Create(fsys, "/data", "/snaps", manifest(0, 7), nil)
+		path, err := Create(fsys, Contents{Folder: "/data"}, "/snaps", manifest(0, 7), nil)
 		if err != nil || path != "/snaps/"+manifest(0, 7).Name() {
 			b.Fatal(path, err)
 		}
@@ -41,7 +41,7 @@ func BenchmarkCreate(b *testing.B) {
 // check of its checksum, and its unpacking.
 func BenchmarkRestore(b *testing.B) {
 	fsys, size := folder(b)
-	path, err := Create(fsys, "/data", "/snaps", manifest(0, 7), nil)
+	path, err := Create(fsys, Contents{Folder: "/data"}, "/snaps", manifest(0, 7), nil)
 	if err != nil {
 		b.Fatal(err)
 	}

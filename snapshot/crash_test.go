@@ -56,7 +56,7 @@ func createAndRestore(fsys FS) error {
 	if err := Sweep(fsys, "/snaps"); err != nil {
 		return err
 	}
-	path, err := Create(fsys, "/data", "/snaps", manifest(0, 7), nil)
+	path, err := Create(fsys, Contents{Folder: "/data"}, "/snaps", manifest(0, 7), nil)
 	if err != nil {
 		return err
 	}

@@ -32,33 +32,54 @@ const chunk = 128 << 10
 
 const manifestName = "manifest.json"
 
-// Create writes a snapshot of the folder, whose files must not change meanwhile, into the
-// folder dir, and returns the snapshot's path. m is the manifest without its files, which
-// Create adds. The snapshot has the mode 0600. It replaces one of the same name.
+// Contents are what Create packs.
+type Contents struct {
+	Folder string // its files must not change meanwhile
+	// Sums are the SHA-256 of files, in hexadecimal digits, by their paths in the folder. Such a
+	// file is read for its checksum only if it is packed. May be nil.
+	Sums map[string]string
+	// Base makes an increment: a file that the base names with the same size and checksum is not
+	// packed. It must be in the folder of the snapshots. nil: every file is packed.
+	Base *Snapshot
+}
+
+// Create writes a snapshot of a folder into the folder dir, and returns the snapshot's path. m
+// is the manifest without its files, which Create adds. The snapshot has the mode 0600. It replaces
+// one of the same name, unless another snapshot in dir needs that, or this one does: then its time
+// is the next free second.
 //
 // The files are read twice, because the manifest with their checksums comes first. After an
 // error, nothing of the snapshot is left.
-func Create(fsys FS, folder, dir string, m *Manifest, step Step) (string, error) {
-	name := fsys.PathJoin(dir, m.Name())
-	if err := create(fsys, folder, name, m, step); err != nil {
-		return "", fmt.Errorf("snapshot: write %s: %w", name, err)
+func Create(fsys FS, c Contents, dir string, m *Manifest, step Step) (string, error) {
+	name, err := create(fsys, c, dir, m, step)
+	if err != nil {
+		return "", fmt.Errorf("snapshot: write %s: %w", fsys.PathJoin(dir, m.Name()), err)
 	}
 	return name, nil
 }
 
-func create(fsys FS, folder, name string, m *Manifest, step Step) error {
-	if err := makeFolder(fsys, fsys.PathDir(name)); err != nil {
-		return err
+func create(fsys FS, c Contents, dir string, m *Manifest, step Step) (string, error) {
+	if err := makeFolder(fsys, dir); err != nil {
+		return "", err
 	}
-	if err := m.list(fsys, folder, step); err != nil {
-		return err
+	if err := m.list(fsys, c, step); err != nil {
+		return "", err
 	}
+	if err := m.spareNeeded(fsys, dir); err != nil {
+		return "", err
+	}
+	name := fsys.PathJoin(dir, m.Name())
+	return name, write(fsys, c.Folder, name, m, step)
+}
+
+// write writes a snapshot under a temporary name and renames it.
+func write(fsys FS, folder, name string, m *Manifest, step Step) error {
 	temporary := name + unfinished
 	file, err := createPrivate(fsys, temporary)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(pack(fsys, folder, m, m.Files, file, step), file.Close()); err != nil {
+	if err := errors.Join(pack(fsys, folder, m, m.own(), file, step), file.Close()); err != nil {
 		return errors.Join(err, fsys.Remove(temporary))
 	}
 	if err := fsys.Rename(temporary, name); err != nil {
@@ -93,21 +114,38 @@ func createNew(name string) error {
 }
 
 // list puts the folder's files and their checksums into the manifest.
-func (m *Manifest) list(fsys FS, folder string, step Step) error {
-	names, total, err := walk(fsys, folder, "")
+func (m *Manifest) list(fsys FS, c Contents, step Step) error {
+	names, total, err := walk(fsys, c.Folder, "")
 	if err != nil {
 		return err
 	}
 	p := &pace{step: step, total: 2 * total}
 	for _, name := range names {
-		sum := sha256.New()
-		n, err := copyFile(fsys, fsys.PathJoin(folder, name), io.MultiWriter(sum, p))
+		f, err := c.file(fsys, name, p)
 		if err != nil {
 			return err
 		}
-		m.Files = append(m.Files, File{name, n, hex.EncodeToString(sum.Sum(nil))})
+		m.Files = append(m.Files, f)
+	}
+	if c.Base != nil {
+		m.takeFrom(c.Base)
 	}
 	return nil
+}
+
+// file returns a file with its checksum.
+func (c *Contents) file(fsys FS, name string, p *pace) (File, error) {
+	path := fsys.PathJoin(c.Folder, name)
+	if known := c.Sums[name]; known != "" {
+		info, err := fsys.Stat(path)
+		if err != nil {
+			return File{}, err
+		}
+		return File{Name: name, Size: info.Size(), SHA256: known}, p.pass(info.Size())
+	}
+	sum := sha256.New()
+	n, err := copyFile(fsys, path, io.MultiWriter(sum, p))
+	return File{Name: name, Size: n, SHA256: hex.EncodeToString(sum.Sum(nil))}, err
 }
 
 // walk returns the paths of all files below a folder, in order, and their size together.
@@ -192,17 +230,22 @@ func archive(fsys FS, folder string, m *Manifest, files []File, to io.Writer, st
 	if _, err := t.Write(manifest); err != nil {
 		return err
 	}
-	p := &pace{step: step, done: m.Size(), total: 2 * m.Size()}
+	total := 2 * m.Size()
+	p := &pace{step: step, done: total - sizeOf(files), total: total}
 	for _, f := range files {
 		if err := t.WriteHeader(m.header(f.Name, f.Size)); err != nil {
 			return err
 		}
-		n, err := copyFile(fsys, fsys.PathJoin(folder, f.Name), io.MultiWriter(t, p))
+		sum := sha256.New()
+		n, err := copyFile(fsys, fsys.PathJoin(folder, f.Name), io.MultiWriter(sum, t, p))
 		if err != nil {
 			return err
 		}
 		if n != f.Size {
 			return fmt.Errorf("%s has changed from %d to %d bytes", f.Name, f.Size, n)
+		}
+		if got := hex.EncodeToString(sum.Sum(nil)); got != f.SHA256 {
+			return fmt.Errorf("%s has changed: its SHA-256 was %s and is %s", f.Name, f.SHA256, got)
 		}
 	}
 	return t.Close()
@@ -230,12 +273,15 @@ type pace struct {
 }
 
 // Write implements io.Writer.
-func (p *pace) Write(b []byte) (int, error) {
-	p.done += int64(len(b))
+func (p *pace) Write(b []byte) (int, error) { return len(b), p.pass(int64(len(b))) }
+
+// pass counts n bytes.
+func (p *pace) pass(n int64) error {
+	p.done += n
 	if p.step == nil {
-		return len(b), nil
+		return nil
 	}
-	return len(b), p.step(p.done, p.total)
+	return p.step(p.done, p.total)
 }
 
 // makeFolder makes a folder, and the folders above it, where they are missing, and syncs what

@@ -20,7 +20,7 @@ func Example() {
 		Logs:    []snapshot.Log{{Position: 1_000_000, Time: time.Date(2026, 3, 1, 11, 59, 59, 0, time.UTC), Sum: "0123456789abcdef"}},
 		Balance: big.NewInt(0), Pending: big.NewInt(0), MEDHeld: big.NewInt(0),
 	}
-	name, err := snapshot.Create(disk, "journal", "backup", m, none)
+	name, err := snapshot.Create(disk, snapshot.Contents{Folder: "journal"}, "backup", m, none)
 	fmt.Println(name, err)
 
 	s, err := snapshot.Open(disk, name)

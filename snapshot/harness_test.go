@@ -113,7 +113,7 @@ func manifest(second int, position uint64) *Manifest {
 func createOne(t testing.TB, fsys FS) string {
 	t.Helper()
 	someFiles().write(t, fsys, "/data")
-	path, err := Create(fsys, "/data", "/snaps", manifest(0, 7), nil)
+	path, err := Create(fsys, Contents{Folder: "/data"}, "/snaps", manifest(0, 7), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

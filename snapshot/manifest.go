@@ -12,8 +12,12 @@ import (
 	"github.com/goccy/go-json"
 )
 
-// Format is the version of the manifest that this package writes, and the newest that it reads.
-const Format = 1
+// The versions of the manifest. An increment has one of its own, so that a version of pixd which
+// knows no increments says that it cannot read them.
+const (
+	Format          = 1 // of a snapshot that has all its files
+	FormatIncrement = 2 // of an increment; the newest that this package reads
+)
 
 // Manifest says what a snapshot is a copy of.
 type Manifest struct {
@@ -32,7 +36,10 @@ type Manifest struct {
 	// SimDir is the folder of the in-process simulator's book, which no snapshot has; empty:
 	// the scheme is outside the process.
 	SimDir string `json:"sim_dir,omitempty"`
-	Files  []File `json:"files"`
+
+	// Base is the name of the snapshot that an increment was made upon; empty: this is none.
+	Base  string `json:"base,omitempty"`
+	Files []File `json:"files"`
 }
 
 // Log is the end of a journal: its newest batch.
@@ -48,11 +55,14 @@ type File struct {
 	Name   string `json:"name"` // path within the folder, with slashes
 	Size   int64  `json:"size"` // in bytes
 	SHA256 string `json:"sha256"`
+	In     string `json:"in,omitempty"` // name of the snapshot that has the file's bytes; empty: this one
 }
 
-// Size is the number of bytes of all files.
-func (m *Manifest) Size() (n int64) {
-	for _, f := range m.Files {
+// Size is the number of bytes of all files, also of those whose bytes are in other snapshots.
+func (m *Manifest) Size() int64 { return sizeOf(m.Files) }
+
+func sizeOf(files []File) (n int64) {
+	for _, f := range files {
 		n += f.Size
 	}
 	return n
@@ -100,8 +110,8 @@ func decodeManifest(b []byte) (*Manifest, error) {
 	if err := json.Unmarshal(b, &version); err != nil {
 		return nil, fmt.Errorf("the manifest cannot be read: %w", err)
 	}
-	if version.Format > Format {
-		return nil, fmt.Errorf("a newer version of pixd made it: format %d, this version reads up to %d", version.Format, Format)
+	if version.Format > FormatIncrement {
+		return nil, fmt.Errorf("a newer version of pixd made it: format %d, this version reads up to %d", version.Format, FormatIncrement)
 	}
 	m := new(Manifest)
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -116,6 +126,9 @@ func decodeManifest(b []byte) (*Manifest, error) {
 func (m *Manifest) check() error {
 	if m.Format < 1 || len(m.Logs) == 0 || m.Balance == nil || m.Pending == nil || m.MEDHeld == nil {
 		return fmt.Errorf("the manifest is not complete")
+	}
+	if err := m.checkNeeds(); err != nil {
+		return err
 	}
 	met := map[string]bool{}
 	for _, f := range m.Files {

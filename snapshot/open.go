@@ -20,7 +20,8 @@ type Snapshot struct {
 	Size     int64 // of the file, in bytes
 	Manifest *Manifest
 
-	fs FS
+	fs     FS
+	needed []*Snapshot // of an increment: those that Manifest.Needs names, in that order
 }
 
 // longestManifest is the largest size, in bytes, of a manifest that is read.
@@ -28,11 +29,16 @@ const longestManifest = 64 << 20
 
 // Open reads the manifest of the snapshot in a file. It refuses a file without the checksum at
 // its end, which is not whole; a file that is no snapshot; one that a newer version of pixd
-// made; and one that has another name than its manifest says. Only Check finds damage beyond
-// the manifest.
+// made; and one that has another name than its manifest says. It opens the snapshots that an
+// increment needs, in the same folder, and refuses an increment if one of them is missing or does not
+// have the files that are taken from it. Only Check and Unpack find damage beyond the manifests.
 func Open(fsys FS, name string) (*Snapshot, error) {
 	s := &Snapshot{Path: name, fs: fsys}
-	if err := s.readFile(); err != nil {
+	err := s.readFile()
+	if err == nil {
+		err = s.gather(s.beside)
+	}
+	if err != nil {
 		return nil, s.wrap(err)
 	}
 	return s, nil
@@ -122,7 +128,8 @@ func (s *Snapshot) trailer(file vfs.File) ([]byte, error) {
 	return b[len(trailerHead()):], nil
 }
 
-// Check compares the file with the checksum at its end.
+// Check compares the file with the checksum at its end. It does not read the snapshots that an
+// increment needs: Unpack compares each file that it takes from them.
 func (s *Snapshot) Check(step Step) error {
 	if err := s.check(step); err != nil {
 		return s.wrap(err)
@@ -152,8 +159,9 @@ func (s *Snapshot) check(step Step) (err error) {
 	return nil
 }
 
-// Unpack writes the snapshot's files into a folder, which it makes, and syncs them. It stops
-// at the first file that is not what the manifest says.
+// Unpack writes the snapshot's files into a folder, which it makes, and syncs them. Those of an
+// increment come from the snapshots that it needs, too. It stops at the first file that is not
+// what the manifest says.
 func (s *Snapshot) Unpack(folder string, step Step) error {
 	if err := s.unpack(folder, step); err != nil {
 		return s.wrap(err)
@@ -161,33 +169,67 @@ func (s *Snapshot) Unpack(folder string, step Step) error {
 	return nil
 }
 
-func (s *Snapshot) unpack(folder string, step Step) (err error) {
+func (s *Snapshot) unpack(folder string, step Step) error {
+	p := &pace{step: step, total: s.Manifest.Size()}
+	folders := map[string]bool{folder: true}
+	for _, f := range s.Manifest.Files {
+		folders[s.fs.PathDir(s.fs.PathJoin(folder, f.Name))] = true
+	}
+	for dir := range folders {
+		if err := s.fs.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	if err := s.extract(s.Manifest.own(), folder, p); err != nil {
+		return err
+	}
+	for _, other := range s.needed {
+		if err := other.extract(s.Manifest.in(other.Manifest.Name()), folder, p); err != nil {
+			return fmt.Errorf("%s: %w", other.Path, err)
+		}
+	}
+	return s.syncAll(folders)
+}
+
+// extract writes those of the snapshot's own files that are wanted into a folder.
+func (s *Snapshot) extract(wanted []File, folder string, p *pace) (err error) {
+	want := map[string]bool{}
+	for _, f := range wanted {
+		want[f.Name] = true
+	}
 	file, err := s.fs.Open(s.Path, vfs.SequentialReadsOption)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	p := &pace{step: step, total: s.Manifest.Size()}
 	return s.read(file, func(t *tar.Reader) error {
 		if _, err := t.Next(); err != nil { // the manifest
 			return damage(err)
 		}
-		folders := map[string]bool{folder: true}
-		for _, f := range s.Manifest.Files {
-			to := s.fs.PathJoin(folder, f.Name)
-			folders[s.fs.PathDir(to)] = true
-			if err := s.unpackFile(t, f, to, p); err != nil {
+		for _, f := range s.Manifest.own() {
+			if len(want) == 0 {
+				return nil // what follows is for others
+			}
+			if err := nextFile(t, f); err != nil {
+				return err
+			}
+			if !want[f.Name] {
+				continue
+			}
+			delete(want, f.Name)
+			if err := s.unpackFile(t, f, s.fs.PathJoin(folder, f.Name), p); err != nil {
 				return err
 			}
 		}
 		if _, err := t.Next(); !errors.Is(err, io.EOF) {
 			return errors.New("it is damaged: there are files that its manifest does not name")
 		}
-		return s.syncAll(folders)
+		return nil
 	})
 }
 
-func (s *Snapshot) unpackFile(t *tar.Reader, f File, to string, p *pace) error {
+// nextFile goes to the archive's next entry, which must be a file's.
+func nextFile(t *tar.Reader, f File) error {
 	h, err := t.Next()
 	if err != nil {
 		return damage(err)
@@ -195,9 +237,10 @@ func (s *Snapshot) unpackFile(t *tar.Reader, f File, to string, p *pace) error {
 	if h.Name != f.Name || h.Size != f.Size || h.Typeflag != tar.TypeReg {
 		return fmt.Errorf("it is damaged: %q of %d bytes is where %q of %d bytes should be", h.Name, h.Size, f.Name, f.Size)
 	}
-	if err := s.fs.MkdirAll(s.fs.PathDir(to), 0o700); err != nil {
-		return err
-	}
+	return nil
+}
+
+func (s *Snapshot) unpackFile(t *tar.Reader, f File, to string, p *pace) error {
 	file, err := createPrivate(s.fs, to)
 	if err != nil {
 		return err

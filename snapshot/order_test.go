@@ -33,7 +33,7 @@ func TestOrder(t *testing.T) {
 		for _, one := range c.made {
 			m := manifest(0, one.position)
 			m.Epoch, m.CreatedAt = one.epoch, m.CreatedAt.Add(time.Duration(one.hours)*time.Hour)
-			path, err := Create(fsys, "/data", "/snaps", m, nil)
+			path, err := Create(fsys, Contents{Folder: "/data"}, "/snaps", m, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

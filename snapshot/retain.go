@@ -30,21 +30,27 @@ func names(fsys FS, dir string) ([]string, error) {
 }
 
 // List returns the files in dir that have a snapshot's name, oldest first: by epoch and
-// position, which no clock has a part in. Files without a usable manifest come before the
-// others. It reads the manifests and does not compare checksums. A folder that does not exist
-// has none.
+// position, which no clock has a part in. Files without a usable manifest, and increments without
+// what they need, come before the others. It reads the manifests and does not compare checksums.
+// A folder that does not exist has none.
 func List(fsys FS, dir string) ([]Listed, error) {
 	files, err := names(fsys, dir)
 	if err != nil {
 		return nil, err
 	}
 	var all []Listed
+	read := map[string]Listed{}
 	for _, name := range files {
 		l := Listed{Snapshot: Snapshot{Path: fsys.PathJoin(dir, name), fs: fsys}}
 		if l.Err = l.readFile(); errors.Is(l.Err, fs.ErrNotExist) {
 			continue // it was removed meanwhile
 		}
-		all = append(all, l)
+		all, read[name] = append(all, l), l
+	}
+	for i := range all {
+		if l := &all[i]; l.Err == nil {
+			l.Err = l.gather(func(name string) (*Snapshot, error) { return found(read, name) })
+		}
 	}
 	slices.SortStableFunc(all, func(a, b Listed) int {
 		switch {
@@ -57,6 +63,15 @@ func List(fsys FS, dir string) ([]Listed, error) {
 		return cmp.Or(cmp.Compare(m.Epoch, n.Epoch), cmp.Compare(m.Position(), n.Position()), m.CreatedAt.Compare(n.CreatedAt))
 	})
 	return all, nil
+}
+
+// found returns a snapshot of those that were read.
+func found(read map[string]Listed, name string) (*Snapshot, error) {
+	l, ok := read[name]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	return &l.Snapshot, l.Err
 }
 
 func usable(l Listed) int {
@@ -87,21 +102,16 @@ func LastEpoch(fsys FS, dir string) (epoch uint64, err error) {
 
 // Retain removes the oldest snapshots in dir until at most keep are left and their files have
 // at most maxSize bytes together; 0 stands for no such limit. It always leaves the newest
-// usable one and the one whose path is made, and it removes no file that cannot be read as a
-// snapshot. It returns the paths of the removed ones.
+// usable one, the one whose path is made, and whatever those that are left need, beyond the limits
+// too. It removes no file that cannot be read as a snapshot, and no increment without what it
+// needs. It returns the paths of the removed ones.
 func Retain(fsys FS, dir, made string, keep int, maxSize int64) (removed []string, err error) {
-	listed, err := List(fsys, dir)
+	all, err := List(fsys, dir)
 	if err != nil {
 		return nil, err
 	}
-	all := slices.DeleteFunc(listed, func(l Listed) bool { return l.Err != nil })
-	slices.Reverse(all) // the newest one first
-	var size int64
-	for i, l := range all {
-		size += l.Size
-		if i == 0 || l.Path == made || (keep == 0 || i < keep) && (maxSize == 0 || size <= maxSize) {
-			continue
-		}
+	slices.Reverse(all) // the newest one first, and at last those that are not usable
+	for _, l := range superfluous(fsys, all, made, keep, maxSize) {
 		if err := fsys.Remove(l.Path); err != nil {
 			return removed, fmt.Errorf("snapshot: remove %s: %w", l.Path, err)
 		}
@@ -111,6 +121,29 @@ func Retain(fsys FS, dir, made string, keep int, maxSize int64) (removed []strin
 		err = syncFolder(fsys, dir)
 	}
 	return removed, err
+}
+
+// superfluous returns those of the snapshots, of which the newest is the first, that nothing keeps:
+// no limit, no reason of their own, and no other one that stays.
+func superfluous(fsys FS, all []Listed, made string, keep int, maxSize int64) (over []Listed) {
+	var left []Listed
+	var size int64
+	for i, l := range all {
+		size += l.Size
+		if l.Err != nil || i == 0 || l.Path == made || (keep == 0 || i < keep) && (maxSize == 0 || size <= maxSize) {
+			left = append(left, l)
+		} else {
+			over = append(over, l)
+		}
+	}
+	for {
+		names := needed(left)
+		i := slices.IndexFunc(over, func(l Listed) bool { return names[fsys.PathBase(l.Path)] })
+		if i < 0 {
+			return over
+		}
+		left, over = append(left, over[i]), slices.Delete(over, i, i+1)
+	}
 }
 
 // Sweep removes the unfinished snapshots that a crash has left in dir. No snapshot may be

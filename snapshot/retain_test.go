@@ -16,7 +16,7 @@ func five(t *testing.T) (fsys FS, size int64) {
 	fsys = vfs.NewMem()
 	someFiles().write(t, fsys, "/data")
 	for i := range 5 {
-		path, err := Create(fsys, "/data", "/snaps", manifest(i, uint64(10+i)), nil)
+		path, err := Create(fsys, Contents{Folder: "/data"}, "/snaps", manifest(i, uint64(10+i)), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

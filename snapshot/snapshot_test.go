@@ -24,7 +24,7 @@ func TestRoundTrip(t *testing.T) {
 	fsys := vfs.NewMem()
 	someFiles().write(t, fsys, "/data")
 	var last, all int64
-	path, err := Create(fsys, "/data", "/snaps/deep", manifest(0, 7), func(done, total int64) error {
+	path, err := Create(fsys, Contents{Folder: "/data"}, "/snaps/deep", manifest(0, 7), func(done, total int64) error {
 		if done < last || done > total {
 			t.Errorf("%d after %d of %d", done, last, total)
 		}
@@ -62,7 +62,7 @@ func TestRoundTrip(t *testing.T) {
 func TestPlainTools(t *testing.T) {
 	dir := t.TempDir()
 	someFiles().write(t, Disk, dir+"/data")
-	path, err := Create(Disk, dir+"/data", dir+"/snaps", manifest(0, 7), nil)
+	path, err := Create(Disk, Contents{Folder: dir + "/data"}, dir+"/snaps", manifest(0, 7), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestRefused(t *testing.T) {
 		change func(m *Manifest)
 		want   string
 	}{
-		{"newer", func(m *Manifest) { m.Format = 2 }, "a newer version of pixd made it: format 2, this version reads up to 1"},
+		{"newer", func(m *Manifest) { m.Format = 3 }, "a newer version of pixd made it: format 3, this version reads up to 2"},
 		{"a path out of the folder", func(m *Manifest) { m.Files[0].Name = "../x" }, `the manifest names a file "../x"`},
 		{"an absolute path", func(m *Manifest) { m.Files[0].Name = "/etc/x" }, `the manifest names a file "/etc/x"`},
 		{"the folder itself", func(m *Manifest) { m.Files[0].Name = "." }, `the manifest names a file "."`},
@@ -208,7 +208,7 @@ func changed(t *testing.T, fsys FS, change func(*Manifest)) string {
 	t.Helper()
 	someFiles().write(t, fsys, "/data")
 	m := manifest(0, 7)
-	if err := m.list(fsys, "/data", nil); err != nil {
+	if err := m.list(fsys, Contents{Folder: "/data"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	whole := *m
@@ -268,7 +268,7 @@ func TestSyncedOften(t *testing.T) {
 		}
 		return nil
 	}))
-	if _, err := Create(counting, "/data", "/snaps", manifest(0, 7), nil); err != nil || syncs < 4 {
+	if _, err := Create(counting, Contents{Folder: "/data"}, "/snaps", manifest(0, 7), nil); err != nil || syncs < 4 {
 		t.Errorf("%d syncs, %v", syncs, err)
 	}
 }
@@ -290,7 +290,7 @@ func TestStepEnds(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := Create(fsys, "/data", "/other", manifest(1, 8), stop); !errors.Is(err, enough) {
+		if _, err := Create(fsys, Contents{Folder: "/data"}, "/other", manifest(1, 8), stop); !errors.Is(err, enough) {
 			t.Errorf("Create after %d steps: %v", after, err)
 		}
 		if names, _ := fsys.List("/other"); len(names) != 0 {

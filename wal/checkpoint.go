@@ -3,6 +3,7 @@ package wal
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -41,4 +42,22 @@ func (s *Store) checkpoint(dir string, h Head) error {
 	o := s.opts
 	o.Dir = dir
 	return writeFirstAnchor(o, slot{state: stateReady, generation: 1, at: h})
+}
+
+// Tables returns the paths, below the folder of a copy that Checkpoint has made, of its tables: sorted
+// files that are never written again. As long as the store that was copied is open, each path
+// stands for the same bytes in every later copy. Opening a copy adds tables whose names the store may
+// give to others, so the copy must not have been opened.
+func Tables(fs FS, dir string) ([]string, error) {
+	names, err := fs.List(fs.PathJoin(dir, storeName))
+	if err != nil {
+		return nil, fmt.Errorf("wal: tables of %s: %w", dir, err)
+	}
+	var tables []string
+	for _, name := range names {
+		if strings.HasSuffix(name, ".sst") {
+			tables = append(tables, fs.PathJoin(storeName, name))
+		}
+	}
+	return tables, nil
 }

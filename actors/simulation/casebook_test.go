@@ -155,7 +155,8 @@ func ends(k *ledger.Case, limit pix.Millis, made written) pix.Millis {
 }
 
 // sameLimits reports whether a case's time limits are those that it had or, where its opening
-// was doubted and no longer is, those counted anew; or it is from before a restore, and may be defended again.
+// was doubted and no longer is, those counted anew; or it is from before a restore, and may be defended
+// again. While time is doubted, nobody's time to defend is over.
 func sameLimits(k, was *ledger.Case, made written) bool {
 	deadline, analysis, release := was.DeadlineAt, was.AnalysisAt, was.ReleaseAt
 	if k.Doubted != was.Doubted {
@@ -165,7 +166,7 @@ func sameLimits(k, was *ledger.Case, made written) bool {
 		deadline, analysis, release = ends(was, deadline, made), ends(was, analysis, made), ends(was, release, made)
 	}
 	at := made.terms.RestoredAt
-	if again := at + min(made.terms.MEDDeadline, day); at != 0 && was.OpenedAt <= at && k.DeadlineAt == again && (k.DueAt == again || k.Status == pix.CaseDefended) && made.clock < again {
+	if again := at + min(made.terms.MEDDeadline, day); at != 0 && was.OpenedAt <= at && k.DeadlineAt == again && (k.DueAt == again || k.Status == pix.CaseDefended) && (made.doubted || made.clock < again) {
 		deadline = again // the merchant may have defended it in the gap
 	}
 	return k.DeadlineAt == deadline && k.AnalysisAt == analysis && k.ReleaseAt == release

@@ -129,7 +129,7 @@ func (e *Engine) drop(ops ...wal.Op) error { return e.Store.WriteRows(wal.Local,
 func (e *Engine) snapshotOptions() snapshots.Options {
 	c := &e.Config
 	o := snapshots.Options{
-		DataDir: c.DataDir, Dir: c.snapshotDir(), ISPB: c.ISPB, Version: c.Version, Every: c.SnapshotEvery, Keep: c.SnapshotKeep, MaxSize: c.SnapshotMaxSize,
+		DataDir: c.DataDir, Dir: c.snapshotDir(), ISPB: c.ISPB, Version: c.Version, Every: c.SnapshotEvery, Full: c.SnapshotFull, Keep: c.SnapshotKeep, MaxSize: c.SnapshotMaxSize,
 		MinFree: c.minFree(), PackCommand: c.PackCommand, FS: c.files(),
 		Store: e.Store, Now: e.Clock.Now, Raise: c.alerts.RaiseGeneral, Ending: e.ending, Log: c.Log,
 	}

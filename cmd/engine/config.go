@@ -67,6 +67,7 @@ type Config struct {
 
 	SnapshotDir     string        // folder of the snapshots; empty: <data-dir>/snapshots
 	SnapshotEvery   time.Duration // time between two snapshots that the engine makes by itself; 0: it makes none
+	SnapshotFull    int           // of so many of those in a row, one has all its files, and the others are increments; 1: each
 	SnapshotKeep    int           // how many snapshots are kept; 0: all
 	SnapshotMaxSize int64         // bytes of all kept snapshots together; 0: no limit
 
@@ -105,7 +106,7 @@ func Defaults() Config {
 		WebhookTimeout: 15 * time.Second, WebhookRetries: []time.Duration{
 			5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 		},
-		RateLimit: 90_000, FailedAuthLimit: 6_000, ConnectionsPerIP: 4_096, MinFreeDisk: 1 << 30, SnapshotKeep: 24,
+		RateLimit: 90_000, FailedAuthLimit: 6_000, ConnectionsPerIP: 4_096, MinFreeDisk: 1 << 30, SnapshotFull: 1, SnapshotKeep: 24,
 	}
 }
 
@@ -183,6 +184,8 @@ func (c *Config) Check() error {
 		return fmt.Errorf("--connections-per-ip %d: 0 (no limit) or more", c.ConnectionsPerIP)
 	case c.SnapshotEvery != 0 && c.SnapshotEvery < time.Second:
 		return fmt.Errorf("--snapshot-every %v: 0 (none) or 1s and longer", c.SnapshotEvery)
+	case c.SnapshotFull < 1:
+		return fmt.Errorf("--snapshot-full %d: 1 (each) or more", c.SnapshotFull)
 	case c.SnapshotKeep < 0:
 		return fmt.Errorf("--snapshot-keep %d: 0 (all) or more", c.SnapshotKeep)
 	}

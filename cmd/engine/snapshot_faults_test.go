@@ -73,7 +73,7 @@ func TestVerifySnapshotFindsLies(t *testing.T) {
 		m.Files = nil
 		m.Logs = slices.Clone(m.Logs)
 		change(&m)
-		made, err := snapshot.Create(fs, "copy", "lies", &m, nil)
+		made, err := snapshot.Create(fs, snapshot.Contents{Folder: "copy"}, "lies", &m, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +217,7 @@ func snapshotPowerCut(seed uint64) error {
 		load.Go(func() { c.drive(e, ids[i], rand.New(rand.NewPCG(seed, uint64(10+i))), &stop) })
 	}
 	w.at.Store(w.count.Load() + 1 + int64(rng.IntN(80)))
-	if _, err := e.snapshots.Start(); err != nil {
+	if _, err := e.snapshots.Start(""); err != nil {
 		return err
 	}
 	e.snapshots.Close()
@@ -255,7 +255,7 @@ func goesOn(kept *vfs.MemFS, held []answered) error {
 	if slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(n, ".tmp") }) {
 		return fmt.Errorf("left after a start: %q", names)
 	}
-	if _, err := e.snapshots.Start(); err != nil {
+	if _, err := e.snapshots.Start(""); err != nil {
 		return err
 	}
 	e.snapshots.Close()

@@ -86,10 +86,10 @@ func TestSnapshotUnderLoad(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		held := c.sofar()
-		if _, err := e.snapshots.Start(); err != nil {
+		if _, err := e.snapshots.Start(""); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.snapshots.Start(); err == nil || !strings.Contains(err.Error(), "a snapshot is under way") {
+		if _, err := e.snapshots.Start(""); err == nil || !strings.Contains(err.Error(), "a snapshot is under way") {
 			t.Errorf("a second snapshot meanwhile: %v", err)
 		}
 		e.snapshots.Close()
@@ -232,7 +232,7 @@ func TestSnapshotRefused(t *testing.T) {
 		t.Errorf("a body with a field: %d %s", status, got)
 	}
 	w.stop()
-	if _, err := w.snapshots.Start(); err == nil || err.Error() != errNotReady.Error() {
+	if _, err := w.snapshots.Start(""); err == nil || err.Error() != errNotReady.Error() {
 		t.Errorf("after the end: %v", err)
 	}
 }

@@ -28,6 +28,10 @@ type PackJob struct {
 	Engine    string // version of the program
 	ISPB      string
 	SimDir    string // folder of the in-process simulator's book; empty: there is none
+	// Base is the path of a snapshot in Dir, to make an increment upon; empty: the snapshot has all its files.
+	Base string
+	// Sums are the SHA-256 of tables, by their paths in Folder, that need not be read for it.
+	Sums map[string]string
 }
 
 // Packing is the progress of a PackJob or, with Path or Err, its end.
@@ -56,7 +60,13 @@ func Pack(fsys snapshot.FS, j PackJob, tell func(Packing) error) (string, error)
 	if err = errors.Join(err, store.Close()); err != nil {
 		return "", err
 	}
-	return snapshot.Create(fsys, j.Folder, j.Dir, m, func(done, total int64) error {
+	c := snapshot.Contents{Folder: j.Folder, Sums: j.Sums}
+	if j.Base != "" {
+		if c.Base, err = snapshot.Open(fsys, j.Base); err != nil {
+			return "", fmt.Errorf("the base: %w", err)
+		}
+	}
+	return snapshot.Create(fsys, c, j.Dir, m, func(done, total int64) error {
 		return tell(Packing{Stage: "packing", Done: done, Total: total})
 	})
 }

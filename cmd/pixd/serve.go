@@ -81,6 +81,7 @@ func (f *serveFlags) add(flags *pflag.FlagSet) {
 	flags.Var((*size)(&f.MinFreeDisk), "min-free-disk", "with less disk free, merchants' new work is refused; reads and outcomes go on; 0 turns it off")
 	flags.StringVar(&f.SnapshotDir, "snapshot-dir", "", "folder of the snapshots, of no other engine (default <data-dir>/snapshots)")
 	flags.DurationVar(&f.SnapshotEvery, "snapshot-every", 0, "between two snapshots that the engine makes by itself; 0: none")
+	flags.IntVar(&f.SnapshotFull, "snapshot-full", f.SnapshotFull, "of so many of those in a row one has all its files, and the others are increments; 1: each")
 	flags.IntVar(&f.SnapshotKeep, "snapshot-keep", f.SnapshotKeep, "how many snapshots are kept, the newest ones; 0: all")
 	flags.Var((*size)(&f.SnapshotMaxSize), "snapshot-max-size", "of all snapshots together, beyond which the oldest ones are removed; 0: no limit")
 	flags.BoolVar(&f.AcceptRestoredGap, "accept-restored-gap", false, "serve a restored folder although the scheme cannot be asked for what happened since: payments of that time are missing in it and may be repeated")

@@ -31,7 +31,7 @@ func TestServeFlags(t *testing.T) {
 		WebhookTimeout: 15 * time.Second, WebhookRetries: []time.Duration{
 			5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 		},
-		RateLimit: 90_000, FailedAuthLimit: 6_000, ConnectionsPerIP: 4_096, MinFreeDisk: 1 << 30, SnapshotKeep: 24,
+		RateLimit: 90_000, FailedAuthLimit: 6_000, ConnectionsPerIP: 4_096, MinFreeDisk: 1 << 30, SnapshotFull: 1, SnapshotKeep: 24,
 	}); !reflect.DeepEqual(plain, want) {
 		t.Errorf("the defaults are %+v", plain)
 	}
@@ -71,6 +71,7 @@ func TestServeFlags(t *testing.T) {
 		"min-free-disk":      {"2GiB", func(c *engine.Config) { c.MinFreeDisk = 2 << 30 }},
 		"snapshot-dir":       {"s", func(c *engine.Config) { c.SnapshotDir = "s" }},
 		"snapshot-every":     {"1h", func(c *engine.Config) { c.SnapshotEvery = time.Hour }},
+		"snapshot-full":      {"24", func(c *engine.Config) { c.SnapshotFull = 24 }},
 		"snapshot-keep":      {"3", func(c *engine.Config) { c.SnapshotKeep = 3 }},
 		"snapshot-max-size":  {"4GiB", func(c *engine.Config) { c.SnapshotMaxSize = 4 << 30 }},
 	}

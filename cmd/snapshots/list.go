@@ -25,7 +25,7 @@ func List(fsys snapshot.FS, dir string, now time.Time) ([]admin.Snapshot, error)
 	all := make([]admin.Snapshot, 0, len(listed))
 	for i := len(listed) - 1; i >= 0; i-- {
 		l := &listed[i]
-		row := admin.Snapshot{File: filepath.Base(l.Path), Path: l.Path, Size: l.Size}
+		row := admin.Snapshot{File: filepath.Base(l.Path), Path: l.Path, Size: l.Size, Needs: []string{}}
 		if l.Err != nil {
 			why := l.Err.Error()
 			row.Err = &why
@@ -37,11 +37,20 @@ func List(fsys snapshot.FS, dir string, now time.Time) ([]admin.Snapshot, error)
 				why := InFuture
 				row.Warning = &why
 			}
+			row.Base, row.Needs = orNil(m.Base), append(row.Needs, m.Needs()...)
 			row.Balance, row.Pending, row.MEDHeld = m.Balance, m.Pending, m.MEDHeld
 		}
 		all = append(all, row)
 	}
 	return all, nil
+}
+
+// orNil returns nil for an empty text.
+func orNil(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
 }
 
 // formatTime returns a time as operators see it.

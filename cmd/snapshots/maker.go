@@ -35,6 +35,7 @@ type Options struct {
 	ISPB        string // the service's own ISPB
 	Version     string // of the program
 	Every       time.Duration
+	Full        int         // of so many snapshots in a row that Every makes, one has all its files; 0 and 1: each
 	Keep        int         // how many snapshots are kept; 0: all
 	MaxSize     int64       // bytes of all kept snapshots together; 0: no limit
 	MinFree     uint64      // least number of free bytes on the disks of DataDir and Dir
@@ -57,6 +58,7 @@ type Maker struct {
 	last         *admin.SnapshotRun // the one that ended last since the start; nil: none
 	made, unmade uint64             // how many were finished since the start, and how many failed
 	ended        bool
+	sums         map[string]string // SHA-256 of the journal's tables, by their paths in a copy; only the snapshot that is being made uses it
 	work         sync.WaitGroup
 }
 
@@ -82,7 +84,11 @@ func (s *Maker) Run(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		if _, err := s.Start(); err != nil && !errors.Is(err, errRuns) && ctx.Err() == nil {
+		base, err := s.scheduled()
+		if err == nil {
+			_, err = s.Start(base)
+		}
+		if err != nil && !errors.Is(err, errRuns) && ctx.Err() == nil {
 			s.failed("", err)
 		}
 		timer.Reset(s.Every)
@@ -104,7 +110,7 @@ var (
 )
 
 // Start implements admin.Snapshots.
-func (s *Maker) Start() (admin.SnapshotRun, error) {
+func (s *Maker) Start(base string) (admin.SnapshotRun, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -113,12 +119,23 @@ func (s *Maker) Start() (admin.SnapshotRun, error) {
 	case s.run != nil:
 		return *s.run, errRuns
 	}
-	if err := s.room(s.Store.DiskUsage()); err != nil {
+	upon, err := s.base(base)
+	if err != nil {
+		return admin.SnapshotRun{}, err
+	}
+	need := s.Store.DiskUsage()
+	if upon != "" {
+		need = 0 // how much has changed is known once the copy is read; the disk is looked at while it is written
+	}
+	if err := s.room(need); err != nil {
 		return admin.SnapshotRun{}, err
 	}
 	s.run = &admin.SnapshotRun{StartedAt: s.Now(), Stage: "copying"}
+	if upon != "" {
+		s.run.Base = filepath.Base(upon)
+	}
 	s.work.Add(1)
-	go s.carryOut()
+	go s.carryOut(upon)
 	return *s.run, nil
 }
 
@@ -139,12 +156,12 @@ func (s *Maker) checkpoint(folder string) (j journal.PackJob, err error) {
 }
 
 // carryOut makes the snapshot that Start began, and says how it ended.
-func (s *Maker) carryOut() {
+func (s *Maker) carryOut(base string) {
 	defer s.work.Done()
 	ctx, cancel := context.WithCancelCause(s.Ending)
 	watched := make(chan struct{})
 	go func() { defer close(watched); s.watchDisk(ctx, cancel) }()
-	path, err := s.create(ctx)
+	path, err := s.create(ctx, base)
 	cancel(nil)
 	<-watched
 	if err != nil && s.Ending.Err() == nil {
@@ -176,13 +193,18 @@ func (s *Maker) failed(path string, err error) {
 	s.Raise(AlertFailed, why+err.Error())
 }
 
-// create copies the journal, packs the copy, and removes it and the oldest snapshots. If only
+// create copies the journal, packs the copy upon a base, and removes it and the oldest snapshots. If only
 // the removing fails, it returns both the snapshot's path and an error.
-func (s *Maker) create(ctx context.Context) (path string, err error) {
+func (s *Maker) create(ctx context.Context, base string) (path string, err error) {
 	folder := filepath.Join(s.DataDir, checkpointFolder)
 	defer func() { err = errors.Join(err, s.FS.RemoveAll(folder)) }()
 	job, err := s.checkpoint(folder)
 	if err != nil {
+		return "", err
+	}
+	job.Base = base
+	var tables []string
+	if job.Sums, tables, err = s.knownOf(folder); err != nil {
 		return "", err
 	}
 	if s.PackCommand == nil {
@@ -196,6 +218,7 @@ func (s *Maker) create(ctx context.Context) (path string, err error) {
 	if err != nil {
 		return "", errors.Join(err, snapshot.Sweep(s.FS, s.Dir))
 	}
+	s.learn(path, tables)
 	removed, err := snapshot.Retain(s.FS, s.Dir, path, s.Keep, s.MaxSize)
 	for _, r := range removed {
 		s.Log.Info("old snapshot removed", "file", r)

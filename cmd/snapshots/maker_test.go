@@ -67,7 +67,7 @@ func TestUntilNext(t *testing.T) {
 		Format: snapshot.Format, CreatedAt: newest, Engine: "1", Logs: []snapshot.Log{{Position: 1, Time: newest, Sum: "0000000000000001"}},
 		Balance: new(big.Int), Pending: new(big.Int), MEDHeld: new(big.Int),
 	}
-	if _, err := snapshot.Create(fs, "copy", "elsewhere", m, func(int64, int64) error { return nil }); err != nil {
+	if _, err := snapshot.Create(fs, snapshot.Contents{Folder: "copy"}, "elsewhere", m, func(int64, int64) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	for after, want := range map[time.Duration]time.Duration{

@@ -12,9 +12,11 @@ import (
 
 // Snapshots makes and lists snapshots of the journal.
 type Snapshots interface {
-	// Start begins a snapshot and does not wait for it. Errors: a Problem where one is under
-	// way, or too little disk is free.
-	Start() (SnapshotRun, error)
+	// Start begins a snapshot and does not wait for it. base makes it an increment upon the snapshot
+	// of that name, or, with AutoBase, upon the newest one that can be used, if there is one; empty:
+	// it has all its files. Errors: a Problem where one is under way, too little disk is free, or
+	// the base is missing or cannot be used.
+	Start(base string) (SnapshotRun, error)
 	// Runs returns the snapshot that is being made, and the one that ended last since the
 	// start; nil: there is none.
 	Runs() (running, last *SnapshotRun)
@@ -22,9 +24,13 @@ type Snapshots interface {
 	List() ([]Snapshot, error)
 }
 
+// AutoBase stands for the newest snapshot that can be used.
+const AutoBase = "auto"
+
 // SnapshotRun is the making of a snapshot.
 type SnapshotRun struct {
 	StartedAt   pix.Millis
+	Base        string // name of the snapshot that it is an increment upon; empty: it has all its files
 	Stage       string // what is being done: copying, reading or packing
 	Done, Total int64  // bytes that were packed, of all that are
 	FinishedAt  pix.Millis
@@ -44,7 +50,9 @@ type Snapshot struct {
 	Balance   *big.Int `json:"balance"` // sums over all accounts, in base units
 	Pending   *big.Int `json:"pending"`
 	MEDHeld   *big.Int `json:"med_held"`
-	Size      int64    `json:"size"` // in bytes
+	Size      int64    `json:"size"`  // of the file, in bytes
+	Base      *string  `json:"base"`  // what this is an increment upon; null: it has all its files
+	Needs     []string `json:"needs"` // the snapshots without which this one cannot be restored, by their names
 	Err       *string  `json:"error"`
 	Warning   *string  `json:"warning"` // about a snapshot that can be used
 }
@@ -53,6 +61,7 @@ type Snapshot struct {
 type runRow struct {
 	Status     string  `json:"status"` // running, finished or failed
 	StartedAt  string  `json:"started_at"`
+	Base       *string `json:"base"`
 	Stage      *string `json:"stage"`
 	Done       int64   `json:"bytes_done"`
 	Total      int64   `json:"bytes_total"`
@@ -66,7 +75,7 @@ func runOf(r *SnapshotRun) *runRow {
 		return nil
 	}
 	row := &runRow{
-		Status: "running", StartedAt: r.StartedAt.String(), Stage: orNull(r.Stage), Done: r.Done, Total: r.Total,
+		Status: "running", StartedAt: r.StartedAt.String(), Base: orNull(r.Base), Stage: orNull(r.Stage), Done: r.Done, Total: r.Total,
 		FinishedAt: instant(r.FinishedAt), Path: orNull(r.Path), Err: orNull(r.Err),
 	}
 	if r.FinishedAt != 0 {
@@ -80,12 +89,17 @@ func runOf(r *SnapshotRun) *runRow {
 
 // createSnapshot is POST /admin/snapshots.
 func (s *service) createSnapshot(ctx *fasthttp.RequestCtx) (int, any, error) {
-	if body := ctx.PostBody(); len(body) > 0 { // it has no fields
-		if err := control.Read(body).Fault(); err != nil {
+	var base string
+	if body := ctx.PostBody(); len(body) > 0 {
+		f := control.Read(body, "base")
+		if f.Text("base", &base) && base == "" {
+			f.Refuse("base", "the name of a snapshot, or "+AutoBase)
+		}
+		if err := f.Fault(); err != nil {
 			return 0, nil, err
 		}
 	}
-	run, err := s.Snapshots.Start()
+	run, err := s.Snapshots.Start(base)
 	if err != nil {
 		return 0, nil, err
 	}
