@@ -62,6 +62,9 @@ func create(fsys FS, c Contents, dir string, m *Manifest, step Step) (string, er
 	if err := makeFolder(fsys, dir); err != nil {
 		return "", err
 	}
+	if c.Base != nil && fsys.PathDir(c.Base.Path) != path.Clean(dir) {
+		return "", fmt.Errorf("the base %s is not in the folder", c.Base.Path)
+	}
 	if err := m.list(fsys, c, step); err != nil {
 		return "", err
 	}

@@ -3,6 +3,7 @@ package admin
 import (
 	"math/big"
 	"regexp"
+	"slices"
 
 	"github.com/valyala/fasthttp"
 
@@ -109,6 +110,15 @@ func (s *service) createSnapshot(ctx *fasthttp.RequestCtx) (int, any, error) {
 // snapshotCursor is the form of the cursors of the list of snapshots: a snapshot's name.
 var snapshotCursor = regexp.MustCompile(`^pixd-[0-9TZ-]{1,64}\.snap$`)
 
+// behind returns the snapshots of a list that follow the one of a name. If that is gone, as it may be
+// since the page before, they are those with smaller names.
+func behind(all []Snapshot, name string) []Snapshot {
+	if i := slices.IndexFunc(all, func(s Snapshot) bool { return s.File == name }); i >= 0 {
+		return all[i+1:]
+	}
+	return slices.DeleteFunc(all, func(s Snapshot) bool { return s.File >= name })
+}
+
 // listSnapshots is GET /admin/snapshots?cursor=&limit=: newest first, with the one that is
 // being made and the one that ended last.
 func (s *service) listSnapshots(ctx *fasthttp.RequestCtx) (int, any, error) {
@@ -131,10 +141,10 @@ func (s *service) listSnapshots(ctx *fasthttp.RequestCtx) (int, any, error) {
 	}{List: control.List{Data: []any{}}}
 	running, last := s.Snapshots.Runs()
 	l.Running, l.Last = runOf(running), runOf(last)
+	if after != "" {
+		all = behind(all, after)
+	}
 	for i := range all {
-		if after != "" && all[i].File >= after {
-			continue
-		}
 		if len(l.Data) == limit {
 			l.Next = orNull(l.Data[limit-1].(*Snapshot).File)
 			break

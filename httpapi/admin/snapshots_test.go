@@ -16,11 +16,13 @@ import (
 type fakeSnapshots struct {
 	running, last *SnapshotRun
 	refuse        error
+	base          string // of the newest start
 }
 
 // Start implements Snapshots.
-func (f *fakeSnapshots) Start() (SnapshotRun, error) {
-	return SnapshotRun{StartedAt: 1_000}, f.refuse
+func (f *fakeSnapshots) Start(base string) (SnapshotRun, error) {
+	f.base = base
+	return SnapshotRun{StartedAt: 1_000, Base: base}, f.refuse
 }
 
 // Runs implements Snapshots.
@@ -29,7 +31,7 @@ func (f *fakeSnapshots) Runs() (running, last *SnapshotRun) { return f.running, 
 // List implements Snapshots.
 func (f *fakeSnapshots) List() (all []Snapshot, err error) {
 	for _, n := range []string{"5", "4", "3", "2", "1"} {
-		s := Snapshot{File: "pixd-20260131T12000" + n + "Z-" + n + ".snap", Path: "/snaps/" + n, Size: 7}
+		s := Snapshot{File: "pixd-20260131T12000" + n + "Z-" + n + ".snap", Path: "/snaps/" + n, Size: 7, Needs: []string{}}
 		if n == "3" {
 			why := "damaged"
 			s.Err = &why
@@ -54,7 +56,9 @@ func TestSnapshots(t *testing.T) {
 		c.Request.SetBodyString(body)
 		return c
 	}
-	for body, want := range map[string]int{"": 202, "{}": 202, `{"name":"x"}`: 400, "[]": 400} {
+	for body, want := range map[string]int{
+		"": 202, "{}": 202, `{"name":"x"}`: 400, "[]": 400, `{"base":"auto"}`: 202, `{"base":"x.snap"}`: 202, `{"base":""}`: 400, `{"base":null}`: 400, `{"base":7}`: 400,
+	} {
 		status, got, err := s.createSnapshot(ctx("", body))
 		if problem, is := err.(*control.Problem); is { //nolint:errorlint // it is returned bare
 			status = problem.Status
@@ -63,6 +67,12 @@ func TestSnapshots(t *testing.T) {
 		}
 		if status != want {
 			t.Errorf("body %q: %d %v %v", body, status, got, err)
+		}
+	}
+	for body, want := range map[string]string{"": "", "{}": "", `{"base":"auto"}`: "auto"} {
+		_, got, err := s.createSnapshot(ctx("", body))
+		if run := got.(*runRow); err != nil || f.base != want || (run.Base == nil) != (want == "") || run.Base != nil && *run.Base != want {
+			t.Errorf("body %q: base %q, %+v, %v", body, f.base, got, err)
 		}
 	}
 	f.refuse = control.Refuse(409, "a snapshot is under way")
@@ -99,7 +109,7 @@ func TestSnapshots(t *testing.T) {
 		}
 		for _, row := range l.Data {
 			files = append(files, row["file"].(string))
-			if bad := row["error"] != nil; bad != (row["position"] == nil) || bad != (row["balance"] == nil) || len(row) != 12 {
+			if bad := row["error"] != nil; bad != (row["position"] == nil) || bad != (row["balance"] == nil) || len(row) != 14 {
 				t.Errorf("%v", row)
 			}
 		}
@@ -122,5 +132,19 @@ func TestSnapshots(t *testing.T) {
 	}
 	if r := runOf(&SnapshotRun{FinishedAt: 5, Path: "/x"}); r.Status != "finished" || *r.Path != "/x" || r.Err != nil {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestSnapshotsBehind checks that a page goes on behind the snapshot that its cursor names, in whatever
+// order names are, and also where that one was removed since.
+func TestSnapshotsBehind(t *testing.T) {
+	for name, want := range map[string]string{"4": "1 3 2", "1": "3 2", "2": "", "5": "4 1 3 2", "35": "1 3 2"} {
+		var got []string
+		for _, s := range behind([]Snapshot{{File: "4"}, {File: "1"}, {File: "3"}, {File: "2"}}, name) {
+			got = append(got, s.File)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("behind %s: %q, want %s", name, got, want)
+		}
 	}
 }
