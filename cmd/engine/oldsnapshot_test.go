@@ -7,14 +7,20 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"pixd/snapshot"
 )
 
-var newSnapshot = flag.Bool("snapshot.new", false, "add a snapshot of this version to testdata")
+var (
+	newSnapshot  = flag.Bool("snapshot.new", false, "add a snapshot of this version to testdata")
+	newIncrement = flag.Bool("snapshot.increment", false, "add an increment of this version, with its base, to a folder of its own in testdata")
+)
 
 // kept is what must be found in a snapshot in testdata. The merchant's secret is one of a test.
 type kept struct {
@@ -34,6 +40,9 @@ func TestOldSnapshots(t *testing.T) {
 	if *newSnapshot {
 		addSnapshot(t)
 	}
+	if *newIncrement {
+		addIncrement(t)
+	}
 	for _, file := range oldSnapshots(t) {
 		fs := vfs.NewMem()
 		var want kept
@@ -48,28 +57,35 @@ func TestOldSnapshots(t *testing.T) {
 // oldSnapshot is the path of a snapshot in testdata.
 type oldSnapshot string
 
+// oldSnapshots are the full snapshots in testdata, and the increments in its folders.
 func oldSnapshots(t *testing.T) (all []oldSnapshot) {
 	t.Helper()
-	files, err := filepath.Glob("testdata/*.snap")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
+	described, err := filepath.Glob("testdata/*.json")
+	increments, err2 := filepath.Glob("testdata/*/*.json")
+	if err != nil || err2 != nil || len(described) < 3 || len(increments) == 0 {
+		t.Fatal(described, increments, err, err2)
 	}
-	for _, file := range files {
-		all = append(all, oldSnapshot(file))
+	for _, file := range append(described, increments...) {
+		all = append(all, oldSnapshot(strings.TrimSuffix(file, ".json")+".snap"))
 	}
 	return all
 }
 
-// put puts the snapshot on another file system and returns its name there.
+// put puts the snapshot, and those in its folder, on another file system, and returns its name there.
 func (o oldSnapshot) put(t *testing.T, fs vfs.FS) string {
 	t.Helper()
-	b, err := os.ReadFile(string(o))
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(string(o)), "*.snap"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := filepath.Base(string(o))
-	replace(t, fs, name, b)
-	return name
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		replace(t, fs, filepath.Base(file), b)
+	}
+	return filepath.Base(string(o))
 }
 
 func (k *kept) stands(t *testing.T, fs *vfs.MemFS, file string) {
@@ -110,9 +126,47 @@ func (k *kept) stands(t *testing.T, fs *vfs.MemFS, file string) {
 // addSnapshot makes a snapshot with something of everything, and adds it to testdata.
 func addSnapshot(t *testing.T) {
 	t.Helper()
-	r := newReceiver(t)
 	fs := vfs.NewMem()
-	w := newHarness(t, fs, insecure, func(c *Config) { c.SimDir = "/srv/pixd/sim" })
+	w, k := populated(t, fs)
+	file := w.snap()
+	w.stop()
+	k.add(t, fs, file, "testdata")
+}
+
+// addIncrement makes an increment with something of everything, and adds it and its base, from which it takes a
+// table, to testdata.
+func addIncrement(t *testing.T) {
+	t.Helper()
+	fs := vfs.NewMem()
+	w, k := populated(t, fs, func(c *Config) { c.memTable = 32 << 10 })
+	base := w.snap()
+	w.paidOut(`{"amount":400,"pix_key":"settle-now@pix.test"}`)
+	settled(t, w.Store)
+	k.Transactions, k.Statement = len(w.lists("/transactions?limit=100")), len(w.lists("/statement?limit=100"))
+	file := w.snapUpon("auto")
+	w.stop()
+	s, err := snapshot.Open(fs, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(s.Manifest.Files, func(f snapshot.File) bool { return f.In != "" && filepath.Ext(f.Name) == ".sst" }) {
+		t.Fatal("no table is in the base: try again")
+	}
+	dir := filepath.Join("testdata", strings.TrimSuffix(filepath.Base(file), ".snap"))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	k.add(t, fs, file, dir)
+	if err := os.WriteFile(filepath.Join(dir, filepath.Base(base)), contents(t, fs, base), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// populated is an engine with something of everything.
+func populated(t *testing.T, fs vfs.FS, more ...func(*Config)) (*harness, *kept) {
+	t.Helper()
+	r := newReceiver(t)
+	w := newHarness(t, fs, append(more, insecure, func(c *Config) { c.SimDir = "/srv/pixd/sim" })...)
 	h := w.hooks(r.URL+"/a", allKinds)
 	p, q := w.receives(100_000, ""), w.receives(50_000, "")
 	const charge = `{"amount":100,"external_id":"order-1"}`
@@ -139,20 +193,23 @@ func addSnapshot(t *testing.T) {
 		return len(w.lists("/transactions?status=processing")) >= 3 && w.webhooks.Measure().Running == 0 && len(w.deliveries(h.ID, "?status=delivered")) >= 10
 	})
 	settled(t, w.Store)
-	k := kept{
+	return w, &kept{
 		Account: w.ID, Key: w.Key, Secret: w.Sec, Charge: charge, Answer: answer,
 		Refund: refund.TransactionID, Case: open.ID, Subscription: h.ID,
 		Transactions: len(w.lists("/transactions?limit=100")), Statement: len(w.lists("/statement?limit=100")),
 	}
-	file := w.snap()
-	w.stop()
+}
+
+// add notes what is in a snapshot, and adds both to a folder.
+func (k *kept) add(t *testing.T, fs *vfs.MemFS, file, dir string) {
+	t.Helper()
 	v := restoredAt(t, fs, file, "new")
 	k.Balance, k.Pending, k.MEDHeld, k.Records, k.Rows = v.Found.Balance.Int64(), v.Found.Pending.Int64(), v.Found.MEDHeld.Int64(), v.Found.Records, v.Found.Rows
 	text, err := json.MarshalIndent(k, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := filepath.Join("testdata", filepath.Base(file))
+	name := filepath.Join(dir, filepath.Base(file))
 	for path, b := range map[string][]byte{name: contents(t, fs, file), strings.TrimSuffix(name, ".snap") + ".json": append(text, '\n')} {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)

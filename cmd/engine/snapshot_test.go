@@ -20,7 +20,17 @@ import (
 // snap makes a snapshot through the operator API and returns its path.
 func (w *harness) snap() string {
 	w.t.Helper()
-	status, got := w.operate("POST", "/admin/snapshots", "")
+	return w.snapUpon("")
+}
+
+// snapUpon makes an increment upon a base; empty: a full snapshot.
+func (w *harness) snapUpon(base string) string {
+	w.t.Helper()
+	body := ""
+	if base != "" {
+		body = `{"base":"` + base + `"}`
+	}
+	status, got := w.operate("POST", "/admin/snapshots", body)
 	if status != 202 || !strings.Contains(got, `"status":"running"`) {
 		w.t.Fatalf("%d %s", status, got)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"pixd/cmd/engine"
 	"pixd/cmd/journal"
 	"pixd/cmd/terminal"
+	"pixd/snapshot"
 )
 
 func snapshotVerify() *cobra.Command {
@@ -140,7 +142,15 @@ func totals(v *journal.VerifiedSnapshot) string {
 		columns, of = append(columns, ">left of them"), append(of, totalsOf(&v.Cut.Left))
 		cut = cutLine(v.Cut)
 	}
-	return fmt.Sprintf("%s, made %s by pixd %s: %d records, %d rows\n%s", m.Name(), m.CreatedAt.Format(time.RFC3339), terminal.Plain(m.Engine), found.Records, found.Rows, sideBySide(columns, of...)) + cut
+	return fmt.Sprintf("%s, made %s by pixd %s: %d records, %d rows\n%s%s", m.Name(), m.CreatedAt.Format(time.RFC3339), terminal.Plain(m.Engine), found.Records, found.Rows, upon(m), sideBySide(columns, of...)) + cut
+}
+
+// upon says which other snapshots an increment is made of.
+func upon(m *snapshot.Manifest) string {
+	if m.Base == "" {
+		return ""
+	}
+	return "an increment; it needs " + strings.Join(m.Needs(), ", ") + "\n"
 }
 
 // next says how to go on with a restored folder.

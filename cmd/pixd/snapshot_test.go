@@ -37,7 +37,7 @@ func TestSnapshotCommands(t *testing.T) {
 		t.Errorf("%+v after %s", made, file)
 	}
 	table := `
-FILE TIME POSITION ACCOUNTS BALANCE SIZE ERROR
+FILE TIME POSITION ACCOUNTS BALANCE SIZE BASE ERROR
 {}{}{}1 999990000 {}KiB
 {}{}{}1 999990000 {}KiB
 `
