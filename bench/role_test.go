@@ -123,7 +123,9 @@ func playEngine() {
 	})
 	webhookHandlers(s)
 	http.HandleFunc("/ready", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(isReady(s)) })
-	http.HandleFunc("/snapshot", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(snapshotOnce(s)) })
+	http.HandleFunc("/snapshot", func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewEncoder(w).Encode(snapshotOnce(s, r.FormValue("base")))
+	})
 	http.HandleFunc("/overdue", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(lateness(s)) })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -31,7 +31,26 @@ const (
 	// payout of which it has reported no outcome for Terms.OrphanAfter, or a refund whose
 	// money may have gone back otherwise (see mayBeBack).
 	GoalVoid
+	// GoalFind asks the scheme once about a payout from before a restore that it may not know: that
+	// one must not be sent again, because it may have failed since, and its merchant may have
+	// requested another one. It is voided where the scheme does not know it.
+	GoalFind
 )
+
+// goOnWith is the goal with which a transfer goes on whose child actor was lost. mayBeBack: it is a refund
+// that must not be sent again.
+func (t *Terms) goOnWith(x *Transaction, mayBeBack bool) Goal {
+	switch {
+	case mayBeBack:
+		return GoalVoid
+	case x.Kind == pix.TxPayout && t.restoredSince(x):
+		return GoalFind
+	}
+	return GoalResume
+}
+
+// restoredSince tells whether a restored journal was taken into use since a payout or refund was requested.
+func (t *Terms) restoredSince(x *Transaction) bool { return x.ID.Time() <= t.RestoredAt }
 
 // Launch is an order to start a child actor.
 type Launch struct {
@@ -74,10 +93,7 @@ func (c *dueTransfer) decide(d *draft) Decision {
 	}
 	switch t.Status {
 	case pix.StatusHeld, pix.StatusSending:
-		if c.mayBeBack {
-			return launch(t, GoalVoid)
-		}
-		return launch(t, GoalResume)
+		return launch(t, d.stamp.Terms.goOnWith(t, c.mayBeBack))
 	case pix.StatusAccepted:
 		if t.Kind == pix.TxRefund {
 			return d.askAboutRefund(t, c.mayBeBack)
@@ -85,6 +101,8 @@ func (c *dueTransfer) decide(d *draft) Decision {
 		switch orphan := t.OrphanAt(d.stamp.Reading, &d.stamp.Terms); {
 		case now >= orphan:
 			return launch(t, GoalVoid)
+		case t.Transfer.Doubt && d.stamp.Terms.restoredSince(t):
+			return launch(t, GoalFind)
 		case t.Transfer.Doubt:
 			return launch(t, GoalClear)
 		default:

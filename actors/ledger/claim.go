@@ -28,12 +28,12 @@ type Earlier struct {
 }
 
 // decision gives a request the stored answer of the earlier request, or lets it wait for
-// the outcome of the earlier request's payout. A payout whose child actor was lost gets a
+// the outcome of the earlier request's payout. A payout or refund whose child actor was lost gets a
 // new one.
-func (e *Earlier) decision() Decision {
+func (e *Earlier) decision(t *Terms) Decision {
 	out := Decision{Earlier: e}
 	if e.Tx != nil {
-		out.Launch = []Launch{{e.Tx, GoalResume}}
+		out.Launch = []Launch{{e.Tx, t.goOnWith(e.Tx, e.Tx.Kind == pix.TxRefund && t.restoredSince(e.Tx))}}
 	}
 	return out
 }

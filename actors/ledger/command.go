@@ -120,7 +120,7 @@ func (a *Account) Decide(f Facts, s Stamp) Decision {
 		return refuseWith(refuse(RefuseNotOpened, "account is not opened"))
 	}
 	if e := f.earlier; e != nil {
-		return e.decision()
+		return e.decision(&s.Terms)
 	}
 	d := draft{account: a, stamp: s, totals: a.Totals, facts: f.cases}
 	return d.completeCases(f.decider.decide(&d))

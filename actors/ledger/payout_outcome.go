@@ -39,14 +39,21 @@ func (c *outcome) ofPayout(d *draft) Decision {
 	case TransferIsSending:
 		return d.sendQueued(t, &c.chain)
 	case TransferIsVoided:
-		if t.Status != pix.StatusAccepted || !d.orphaned(&t) {
+		if !d.mayVoid(&t) {
 			return d.unchanged(c.tx)
 		}
-		return d.done(d.fail(t, ReasonVoided))
+		return d.done(d.fail(d.acceptHeld(t), ReasonVoided))
 	case TransferIsNotHeard, TransferIsOpen:
 		return d.unchanged(c.tx)
 	}
 	panic("ledger: a payout result that does not exist")
+}
+
+// mayVoid tells whether a payout is voided which the scheme does not know, or has as pending: as an orphan,
+// or because it is from before a restore and the scheme has never said that it has it.
+func (d *draft) mayVoid(t *Transaction) bool {
+	said := t.Status == pix.StatusAccepted && !t.Transfer.Doubt
+	return t.Status == pix.StatusAccepted && d.orphaned(t) || d.stamp.Terms.restoredSince(t) && !said
 }
 
 // orphaned tells whether an accepted payout may be voided: the scheme has reported no

@@ -12,14 +12,14 @@ import (
 // mayBeBack tells whether the money of a refund in flight may have gone back by another refund. So
 // it is where more of the payment, or of what a case disputes towards which it counts, went back or is
 // on its way than leaves room for it. Where it was made before a restore, the scheme may have refused it since, and
-// another may have gone out instead: so it is where any other refund of the payment is on its way or has settled and,
-// where it counts towards a case and the gap was accepted, in any case.
+// another may have gone out instead, or its merchant may request another: so it is always, but for one that the
+// engine makes for a case. That one is looked for among the payment's other refunds, unless the gap was accepted.
 func (g *gathering) mayBeBack(t *Transaction) (bool, error) {
 	sums, err := g.readSums(t.Refund.Original, t.Refund.OriginalAmount)
 	if tooMuch := sums.Settled+sums.InFlight > sums.Amount; err != nil || tooMuch {
 		return tooMuch, err
 	}
-	if t.ID.Time() <= g.stamp.Terms.RestoredAt && sums.Settled+sums.InFlight > t.Amount {
+	if g.stamp.Terms.restoredSince(t) && (t.Refund.Case == nil || sums.Settled+sums.InFlight > t.Amount) {
 		return true, nil
 	}
 	cases, err := g.readCounted(t)

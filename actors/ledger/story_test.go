@@ -70,7 +70,7 @@ func (b *bench) tell(d Decision) string {
 	return out.String()
 }
 
-var goalNames = [...]string{"pay", "resume", "retry", "send", "clear", "void"}
+var goalNames = [...]string{"pay", "resume", "retry", "send", "clear", "void", "find"}
 
 func (b *bench) reported(r *Record) string {
 	if r.Case != nil {

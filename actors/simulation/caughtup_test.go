@@ -350,7 +350,8 @@ func (l *life) againNothing() {
 }
 
 // roomIsThere reports whether a record and the next one book a refund that the scheme has rejected, for the first
-// time: there was no room for it in its payment before, because another refund was in flight that has failed since.
+// time: there was no room for it in its payment before, because another refund was in flight that has failed since, or a
+// case held what it disputes and was withdrawn since.
 func (l *life) roomIsThere(id pix.AccountID, seq, before uint64) bool {
 	one, err := rows{l.journal}.Record(id, seq)
 	if err != nil || one.Kind != ledger.RefundFoundOpen {
@@ -363,6 +364,7 @@ func (l *life) roomIsThere(id pix.AccountID, seq, before uint64) bool {
 			first = first && r.Tx.ID != one.Tx.ID
 			failed = failed || r.Kind == ledger.RefundFailed && r.Tx.Refund.Original == one.Tx.Refund.Original
 		}
+		failed = failed || r.Kind == ledger.CaseWithdrawn && r.Case.Original == one.Tx.Refund.Original
 	})
 	l.count("caught up: rejected refunds, once there was room")
 	return err == nil && two.Kind == ledger.RefundFailed && two.Tx.ID == one.Tx.ID && first && failed

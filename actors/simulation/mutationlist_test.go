@@ -906,6 +906,30 @@ var mutations = []mutation{
 		"len(cases) > 0 && t.ID.Time() < 0",
 	},
 	{
+		"resumed-after-a-restore", "a payout of the snapshot that the scheme does not know is sent again, although its merchant may have requested another in the gap",
+		"actors/ledger/attend.go",
+		"case x.Kind == pix.TxPayout && t.restoredSince(x):",
+		"case false:",
+	},
+	{
+		"cleared-after-a-restore", "a payout that was in doubt in the snapshot and that the scheme does not know is sent again",
+		"actors/ledger/attend.go",
+		"case t.Transfer.Doubt && d.stamp.Terms.restoredSince(t):",
+		"case false:",
+	},
+	{
+		"refunded-after-a-restore", "a merchant's refund of the snapshot that the scheme does not know is sent again",
+		"actors/ledger/refund_late.go",
+		"t.Refund.Case == nil || sums.Settled",
+		"sums.Settled",
+	},
+	{
+		"pending-voided-after-a-restore", "a payout of the snapshot that is pending at the scheme is voided",
+		"actors/transfer/machine.go",
+		"once && r.State.Progress != scheme.Unknown:",
+		"m.refund() && r.State.Progress != scheme.Unknown:",
+	},
+	{
 		"unsent-for-sure", "a refund that was not sent again counts as never sent: its case is tried again at once, and the refund may still settle",
 		"actors/ledger/refund_outcome.go",
 		"\t\tt.Transfer.Unsure = true\n\t\tt = d.failRefund",

@@ -44,6 +44,9 @@ func (p *chronicled) gaveUp(l *life, made written) {
 	since, limit := pix.Millis(0), pix.Millis(0)
 	switch p.tx.ReasonCode {
 	case ledger.ReasonVoided:
+		if p.tx.ID.Time() <= made.terms.RestoredAt {
+			return // the scheme does not know it: see report
+		}
 		since, limit = p.sent, made.terms.OrphanAfter
 	case ledger.ReasonQueueTimeout:
 		since, limit = p.queued.at, p.queued.terms.QueueTTL

@@ -57,9 +57,10 @@ type child struct {
 	machine  *transfer.Machine
 	act      transfer.Act
 	deadline pix.Millis
-	task     *due.Task         // the due task for which the child was started; nil: none
-	heard    bool              // the scheme has answered the child's last question
-	said     scheme.State      // the payout's state at the scheme in that answer
+	task     *due.Task    // the due task for which the child was started; nil: none
+	heard    bool         // the scheme has answered the child's last question
+	said     scheme.State // the payout's state at the scheme in that answer
+	goal     ledger.Goal
 	settings []ledger.Settings // the settings that the account had from the payout's newest record until the child began
 	owner    string            // the document of the key's owner; empty: the key was not looked up
 }
@@ -73,9 +74,12 @@ func (l *life) Begin(_ *actor.PID, job *transfer.Job) {
 	if at := l.retried[j.Tx.ID]; j.Goal == ledger.GoalRetry && at.Clock >= j.Tx.Payout.QueueEnds && !at.Doubted && !j.Tx.Doubted {
 		l.fail("%v is retried %d ms after its time in the queue", j.Tx.ID, at.Clock-j.Tx.Payout.QueueEnds)
 	}
+	if j.Tx.ID.Time() <= l.terms.RestoredAt && j.Tx.Refund.Case == nil && (j.Goal == ledger.GoalResume || j.Goal == ledger.GoalClear) {
+		l.fail("%v is from before a restore: it may have failed since, and is to be sent again", j.Tx.ID)
+	}
 	l.children = append(l.children, &child{
 		account: j.Account, machine: m, act: m.Begin(), deadline: l.clock + schemeTimeout, task: job.Task,
-		settings: l.settingsOf(&j), owner: j.Tx.Counterparty.Document,
+		settings: l.settingsOf(&j), goal: j.Goal, owner: j.Tx.Counterparty.Document,
 	})
 }
 
@@ -124,7 +128,7 @@ func (c *child) kept() bool {
 	})
 }
 
-var goals = [...]string{"pay", "resume", "retry", "send", "clear", "void"}
+var goals = [...]string{"pay", "resume", "retry", "send", "clear", "void", "find"}
 
 // carryNewest lets the journal finish its work and takes the newest children some acts
 // further, so that the payout of the newest request is submitted.
@@ -192,7 +196,7 @@ func (l *life) report(c *child) {
 	if out.Result == ledger.TransferIsVoided && !c.heard {
 		l.fail("%v is voided, and the scheme was not heard", out.ID)
 	}
-	if out.Result == ledger.TransferIsVoided && (c.said.Progress == scheme.Settled || c.said.Progress == scheme.Rejected) {
+	if out.Result == ledger.TransferIsVoided && (c.said.Progress == scheme.Settled || c.said.Progress == scheme.Rejected || c.goal == ledger.GoalFind && c.said.Progress != scheme.Unknown) {
 		l.fail("%v is voided, and the scheme has said what became of it", out.ID)
 	}
 	l.account(c.account).Report(account.Report{Account: c.account, Outcome: out, Task: c.task})

@@ -58,7 +58,7 @@ func Perform(ctx context.Context, s scheme.Scheme, m *Machine, act Act) Reply {
 func Lost(j Job) ledger.ResolveTransfer {
 	out := ledger.ResolveTransfer{ID: j.Tx.ID, EndToEnd: j.Tx.EndToEnd, Result: ledger.TransferIsNotHeard}
 	switch j.Goal {
-	case ledger.GoalPay, ledger.GoalResume, ledger.GoalSend:
+	case ledger.GoalPay, ledger.GoalResume, ledger.GoalSend, ledger.GoalFind:
 		out.Result, out.Doubt = ledger.TransferIsAccepted, true
 	case ledger.GoalClear:
 		out.Doubt = true

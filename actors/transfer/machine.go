@@ -92,7 +92,7 @@ func (m *Machine) refund() bool { return m.job.Tx.Kind == pix.TxRefund }
 // Begin returns the first act.
 func (m *Machine) Begin() Act {
 	switch {
-	case m.job.Goal == ledger.GoalResume || m.job.Goal == ledger.GoalClear || m.job.Goal == ledger.GoalVoid:
+	case m.job.Goal == ledger.GoalResume || m.job.Goal == ledger.GoalClear || m.job.Goal == ledger.GoalVoid || m.job.Goal == ledger.GoalFind:
 		return m.next(Ask)
 	case m.job.Goal == ledger.GoalSend || m.refund():
 		return m.next(Submit)
@@ -119,7 +119,7 @@ func (m *Machine) Step(r Reply) Act {
 	case Submit:
 		return m.submitted(r)
 	case Ask:
-		if m.job.Goal == ledger.GoalVoid {
+		if m.job.Goal == ledger.GoalVoid || m.job.Goal == ledger.GoalFind {
 			return m.voided(r)
 		}
 		return m.asked(r)
@@ -233,19 +233,20 @@ func (m *Machine) asked(r Reply) Act {
 	return m.next(Submit)
 }
 
-// voided handles the scheme's answer to the one question that GoalVoid asks. Without an answer
-// nothing is voided; a refund that is still held, whose caller has no answer yet, then becomes accepted
-// in doubt, so that the caller gets one. A refund is voided only if the scheme does not know it, a
-// payout also if the scheme still has it as pending.
+// voided handles the scheme's answer to the one question that GoalVoid and GoalFind ask. Without an answer
+// nothing is voided; what is not accepted yet, so that a caller may have no answer, then becomes accepted
+// in doubt, so that the caller gets one and the scheme is asked again. With GoalVoid, a payout is voided
+// also if the scheme still has it as pending; all else only if the scheme does not know it.
 func (m *Machine) voided(r Reply) Act {
 	unheard := r.Failed || r.Refused != nil
+	once := m.refund() || m.job.Goal == ledger.GoalFind // it must not be sent a second time
 	switch {
-	case m.duplicate(r.State), unheard && m.refund() && m.job.Tx.Status == pix.StatusHeld:
+	case m.duplicate(r.State), unheard && once && m.job.Tx.Status != pix.StatusAccepted:
 		return m.reportOpen()
 	case unheard:
 		return m.report(ledger.TransferIsNotHeard)
 	case r.State.Progress == scheme.Settled || r.State.Progress == scheme.Rejected,
-		m.refund() && r.State.Progress != scheme.Unknown:
+		once && r.State.Progress != scheme.Unknown:
 		return m.know(r.State)
 	}
 	return m.report(ledger.TransferIsVoided)
