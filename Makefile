@@ -57,7 +57,7 @@ fuzz: ## fuzz what parses, FUZZTIME each (20s, or 3000x)
 	go test ./bench -run '^$$' -fuzz FuzzReadReport -fuzztime $(FUZZTIME) -fuzzminimizetime 3x
 	go test ./httpapi/receipt -run '^$$' -fuzz FuzzPDF -fuzztime $(PDFTIME) -fuzzminimizetime 5x
 
-bench: ## measure speed and memory against a bare echo server, refunds, webhooks, a million waiting payouts, open cases, a journal's verification, snapshots under load, catching up, and a start on ten million records (25 minutes)
+bench: ## measure speed and memory against a bare echo server, refunds, webhooks, a million waiting payouts, open cases, a journal's verification, snapshots under load, increments of a store of five million payouts, catching up, and a start on ten million records (45 minutes)
 	go test -pgo=$(PROFILE) ./bench -run '^$$' -bench . -benchtime 1x
 
 bench-big: ## measure a store of PAYOUTS payouts (20000000: an hour, 12 GB in TMPDIR) beside an empty one

@@ -291,10 +291,26 @@ func TestRefundWithoutPayer(t *testing.T) {
 	}
 }
 
-// TestRefundThatMustNotBeSentAgain checks that such a refund is asked about once and never
-// submitted, and that it is voided only where the scheme does not know it. A duplicate of itself
-// leaves it in doubt, and so does a question without an answer, where nobody was told of it yet.
-func TestRefundThatMustNotBeSentAgain(t *testing.T) {
+// TestNotSentAgain checks that a refund that must not be sent again, and a payout from before a restore, is
+// asked about once and never submitted, and that it is voided only where the scheme does not know it. A refund that
+// the scheme calls a duplicate of itself stays in doubt, and so does either after a question without an answer, where
+// nobody was told of it yet.
+func TestNotSentAgain(t *testing.T) {
+	for line, want := range map[string][3]string{
+		"unknown": {"voided", "voided", "voided"}, "pending": {"accepted", "accepted", "accepted"}, "settled": {"settled", "settled", "settled"},
+		"rejected AC03": {"rejected AC03", "rejected AC03", "rejected AC03"}, "rejected DUPL": {"rejected DUPL", "rejected DUPL", "rejected DUPL"},
+		"failed": {"accepted in doubt", "accepted in doubt", "not heard"}, "refused provider_rejected": {"accepted in doubt", "accepted in doubt", "not heard"},
+	} {
+		for i, status := range []pix.TxStatus{pix.StatusHeld, pix.StatusSending, pix.StatusAccepted} {
+			m := New(Job{Tx: &ledger.Transaction{Kind: pix.TxPayout, Status: status}, Goal: ledger.GoalFind})
+			if act := m.Begin(); act != Ask {
+				t.Fatalf("it begins with %s", actNames[act])
+			}
+			if act := m.Step(reply(t, line)); act != Report || said(&m.Outcome) != want[i] {
+				t.Errorf("%v, %q: %s, %s", status, line, actNames[act], said(&m.Outcome))
+			}
+		}
+	}
 	for line, want := range map[string][2]string{
 		"unknown": {"voided", "voided"}, "pending": {"accepted", "accepted"}, "settled": {"settled", "settled"},
 		"rejected AC03": {"rejected AC03", "rejected AC03"}, "rejected DUPL": {"accepted in doubt", "accepted in doubt"},

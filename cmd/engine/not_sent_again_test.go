@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"pixd/actors/ledger"
+	"pixd/actors/pix"
+	"pixd/actors/scheme"
+)
+
+// holding is a scheme that holds what is submitted of one amount until it is let go, and refuses it then. It
+// counts what is submitted of each amount.
+type holding struct {
+	scheme.Scheme
+	amount pix.Amount
+	came   chan struct{} // closed once it came
+	goOn   chan struct{}
+	mu     sync.Mutex
+	sent   map[pix.Amount]int
+}
+
+func newHolding(amount pix.Amount) *holding {
+	return &holding{amount: amount, came: make(chan struct{}), goOn: make(chan struct{}), sent: map[pix.Amount]int{}}
+}
+
+func (h *holding) between(c *Config) {
+	c.wrapScheme = func(s scheme.Scheme) scheme.Scheme { h.Scheme = s; return h }
+}
+
+func (h *holding) submitted(amount pix.Amount) error {
+	h.mu.Lock()
+	h.sent[amount]++
+	h.mu.Unlock()
+	if amount != h.amount {
+		return nil
+	}
+	close(h.came)
+	<-h.goOn
+	return &scheme.Refused{Code: ledger.RefuseProvider}
+}
+
+// Submit implements scheme.Scheme.
+func (h *holding) Submit(ctx context.Context, p scheme.Payment) (scheme.State, error) {
+	if err := h.submitted(p.Amount); err != nil {
+		return scheme.State{}, err
+	}
+	return h.Scheme.Submit(ctx, p)
+}
+
+// Return implements scheme.Scheme.
+func (h *holding) Return(ctx context.Context, r scheme.Refund) (scheme.State, error) {
+	if err := h.submitted(r.Amount); err != nil {
+		return scheme.State{}, err
+	}
+	return h.Scheme.Return(ctx, r)
+}
+
+// TestNotSentAgain makes a snapshot while a payout, and then a refund, is on its way. The scheme refuses it in the
+// gap, and the merchant requests another one. After the restore the first is not sent again: it fails, and its
+// merchant is told so, under the old Idempotency-Key too.
+func TestNotSentAgain(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, path, first, second, reason string }{
+		{"payout", "/pix/cash-out", `{"amount":31,"pix_key":"a@pix.test"}`, `{"amount":32,"pix_key":"a@pix.test"}`, "orphan_force_voided"},
+		{"refund", "/pix/refund", `{"amount":31,ORIGINAL}`, `{"amount":32,ORIGINAL}`, "refund_not_resent"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			fs := vfs.NewMem()
+			h := newHolding(31 * pix.UnitsPerCentavo)
+			w := newHarness(t, fs, h.between)
+			original := `"transaction_id":"` + w.receives(500_000, "").TransactionID + `"`
+			body := func(of string) string { return strings.Replace(of, "ORIGINAL", original, 1) }
+			answered := make(chan int, 1)
+			go func() {
+				status, _, _ := w.post(c.path, body(c.first), "Idempotency-Key", "first")
+				answered <- status
+			}()
+			<-h.came
+			file := w.snap()
+			close(h.goOn)
+			if status := <-answered; status < 400 && c.name == "payout" {
+				t.Errorf("a refused payout is answered %d", status)
+			}
+			status, got, _ := w.post(c.path, body(c.second))
+			second, _ := accepted(status, got)
+			w.becoming(second.TransactionID, "settled")
+			settled(t, w.Store)
+			balance := w.money()
+			w.stop()
+
+			restoredAt(t, fs, file, "new")
+			h.came = make(chan struct{})
+			again := w.at(serveHarness(t, fs, backTo("new"), h.between))
+			status, got, _ = again.post(c.path, body(c.first), "Idempotency-Key", "first")
+			first, _ := accepted(status, got)
+			again.becoming(first.TransactionID, "failed")
+			if _, one := again.get("/transactions/" + first.TransactionID); !strings.Contains(one, `"`+c.reason+`"`) {
+				t.Errorf("the first %s: %s", c.name, one)
+			}
+			if again.found(second.TransactionID).Status != "settled" || again.money() != balance {
+				t.Errorf("%s, was %s", again.money(), balance)
+			}
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			if h.sent[31*pix.UnitsPerCentavo] != 1 || h.sent[32*pix.UnitsPerCentavo] != 1 {
+				t.Errorf("submitted %v times", h.sent)
+			}
+		})
+	}
+}
