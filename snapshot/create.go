@@ -36,11 +36,14 @@ const manifestName = "manifest.json"
 type Contents struct {
 	Folder string // its files must not change meanwhile
 	// Sums are the SHA-256 of files, in hexadecimal digits, by their paths in the folder. Such a
-	// file is read for its checksum only if it is packed. May be nil.
+	// file is read only to be packed, and its checksum is compared then. May be nil.
 	Sums map[string]string
 	// Base makes an increment: a file that the base names with the same size and checksum is not
 	// packed. It must be in the folder of the snapshots. nil: every file is packed.
 	Base *Snapshot
+	// Room is called once, before anything is written, with the number of bytes that may be written at
+	// most. Its error ends the work. May be nil.
+	Room func(most int64) error
 }
 
 // Create writes a snapshot of a folder into the folder dir, and returns the snapshot's path. m
@@ -48,7 +51,7 @@ type Contents struct {
 // one of the same name, unless another snapshot in dir needs that, or this one does: then its time
 // is the next free second.
 //
-// The files are read twice, because the manifest with their checksums comes first. After an
+// A file is read for its checksum first, because the manifest comes first, and once more to be packed. After an
 // error, nothing of the snapshot is left.
 func Create(fsys FS, c Contents, dir string, m *Manifest, step Step) (string, error) {
 	name, err := create(fsys, c, dir, m, step)
@@ -71,6 +74,11 @@ func create(fsys FS, c Contents, dir string, m *Manifest, step Step) (string, er
 	if err := m.spareNeeded(fsys, dir); err != nil {
 		return "", err
 	}
+	if c.Room != nil {
+		if err := c.Room(sizeOf(m.own())); err != nil {
+			return "", err
+		}
+	}
 	name := fsys.PathJoin(dir, m.Name())
 	return name, write(fsys, c.Folder, name, m, step)
 }
@@ -85,7 +93,12 @@ func write(fsys FS, folder, name string, m *Manifest, step Step) error {
 	if err := errors.Join(pack(fsys, folder, m, m.own(), file, step), file.Close()); err != nil {
 		return errors.Join(err, fsys.Remove(temporary))
 	}
-	if err := fsys.Rename(temporary, name); err != nil {
+	made := &Snapshot{Path: name, Manifest: m, fs: fsys}
+	err = made.gather(made.beside) // what it needs may have been removed meanwhile
+	if err == nil {
+		err = fsys.Rename(temporary, name)
+	}
+	if err != nil {
 		return errors.Join(err, fsys.Remove(temporary))
 	}
 	return syncFolder(fsys, fsys.PathDir(name))

@@ -9,11 +9,15 @@
 // behind the archive, in a skippable zstd frame, the SHA-256 of every byte of the file before
 // it. docs/snapshots.md describes each field.
 //
+// An increment is a snapshot that lists all files and has only those that its base, another snapshot
+// in the same folder, has not; it names the snapshot that has each of the others.
+//
 // # For the caller
 //
 // Create writes a snapshot of a folder under a temporary name, syncs it, and renames it. A
 // file that has a snapshot's name is therefore whole; Sweep removes what a crash has left.
-// List reads the manifests of a folder's snapshots, and Retain removes the oldest ones.
+// List reads the manifests of a folder's snapshots, and Retain removes the oldest ones, but none
+// that an increment needs which stays.
 //
 // Open reads a snapshot's manifest, Check its checksum, and Unpack its files; each file's own
 // checksum is compared, too. A Target is the folder that a snapshot is restored to: it is

@@ -77,7 +77,7 @@ func (m *Manifest) takeFrom(base *Snapshot) {
 }
 
 // spareNeeded moves the manifest's time forward, by whole seconds, to where its name is not that of
-// a snapshot in dir which another one needs, or this one.
+// a snapshot in dir which another one needs, or may need, or this one.
 func (m *Manifest) spareNeeded(fsys FS, dir string) error {
 	for {
 		if _, err := fsys.Stat(fsys.PathJoin(dir, m.Name())); errors.Is(err, fs.ErrNotExist) {
@@ -89,16 +89,16 @@ func (m *Manifest) spareNeeded(fsys FS, dir string) error {
 		if err != nil {
 			return err
 		}
-		if !needed(all)[m.Name()] && !slices.Contains(m.Needs(), m.Name()) {
+		unread := slices.ContainsFunc(all, func(l Listed) bool { return l.unread() })
+		if !unread && !neededBy(all)[m.Name()] && !slices.Contains(m.Needs(), m.Name()) {
 			return nil
 		}
 		m.CreatedAt = m.CreatedAt.Add(time.Second)
 	}
 }
 
-// needed returns the names of the snapshots that others need, also of those that are not usable
-// for another reason.
-func needed(all []Listed) map[string]bool {
+// neededBy returns the names of what some snapshots need, also those of them that are not usable.
+func neededBy(all []Listed) map[string]bool {
 	names := map[string]bool{}
 	for _, l := range all {
 		if l.Manifest == nil {
@@ -114,7 +114,7 @@ func needed(all []Listed) map[string]bool {
 // gather opens the snapshots that this one needs, with find, and checks that they name each
 // file that it takes from them.
 func (s *Snapshot) gather(find func(name string) (*Snapshot, error)) error {
-	s.needed = nil
+	s.holders = nil
 	for _, name := range s.Manifest.Needs() {
 		other, err := find(name)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -132,7 +132,7 @@ func (s *Snapshot) gather(find func(name string) (*Snapshot, error)) error {
 				return fmt.Errorf("it is an increment and needs %s of %s, which that does not have", f.Name, name)
 			}
 		}
-		s.needed = append(s.needed, other)
+		s.holders = append(s.holders, other)
 	}
 	return nil
 }

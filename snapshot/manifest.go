@@ -101,8 +101,18 @@ func (m *Manifest) encode() ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-// decodeManifest decodes a manifest. It refuses one of a newer format, and one with fields
-// that it does not know.
+// newer returns what a manifest of a newer format says of the snapshots that it needs, and of its
+// epoch, as far as it says so in the words of this one; nil: it does not. Nothing else may be made of it.
+func newer(b []byte) *Manifest {
+	m := new(Manifest)
+	if json.Unmarshal(b, m) != nil {
+		return nil
+	}
+	return m
+}
+
+// decodeManifest decodes a manifest. It refuses one of a newer format, of which it returns what newer
+// finds, and one with fields that it does not know.
 func decodeManifest(b []byte) (*Manifest, error) {
 	var version struct {
 		Format int `json:"format"`
@@ -111,7 +121,7 @@ func decodeManifest(b []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("the manifest cannot be read: %w", err)
 	}
 	if version.Format > FormatIncrement {
-		return nil, fmt.Errorf("a newer version of pixd made it: format %d, this version reads up to %d", version.Format, FormatIncrement)
+		return newer(b), fmt.Errorf("a newer version of pixd made it: format %d, this version reads up to %d", version.Format, FormatIncrement)
 	}
 	m := new(Manifest)
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -119,7 +129,10 @@ func decodeManifest(b []byte) (*Manifest, error) {
 	if err := d.Decode(m); err != nil {
 		return nil, fmt.Errorf("the manifest cannot be read: %w", err)
 	}
-	return m, m.check()
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // check finds a manifest that Create would not write. Names that leave the folder are such.

@@ -20,8 +20,8 @@ type Snapshot struct {
 	Size     int64 // of the file, in bytes
 	Manifest *Manifest
 
-	fs     FS
-	needed []*Snapshot // of an increment: those that Manifest.Needs names, in that order
+	fs      FS
+	holders []*Snapshot // of an increment: those that Manifest.Needs names, in that order
 }
 
 // longestManifest is the largest size, in bytes, of a manifest that is read.
@@ -183,7 +183,7 @@ func (s *Snapshot) unpack(folder string, step Step) error {
 	if err := s.extract(s.Manifest.own(), folder, p); err != nil {
 		return err
 	}
-	for _, other := range s.needed {
+	for _, other := range s.holders {
 		if err := other.extract(s.Manifest.in(other.Manifest.Name()), folder, p); err != nil {
 			return fmt.Errorf("%s: %w", other.Path, err)
 		}

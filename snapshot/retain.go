@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -14,6 +15,11 @@ import (
 type Listed struct {
 	Snapshot
 	Err error // why it is no usable snapshot; nil: the manifest was read
+}
+
+// unread tells whether the file system did not give the file. What is in it then, nobody knows.
+func (l *Listed) unread() bool {
+	return l.Manifest == nil && (errors.As(l.Err, new(*fs.PathError)) || errors.As(l.Err, new(syscall.Errno)))
 }
 
 // names returns the names of the files in dir that have a snapshot's name, oldest first.
@@ -91,11 +97,14 @@ func Newest(fsys FS, dir string) (at time.Time, ok bool, err error) {
 	return time.Time{}, false, err
 }
 
-// LastEpoch returns the largest epoch of the usable snapshots in dir; 0: there is none.
+// LastEpoch returns the largest epoch of the snapshots in dir, also of increments whose bases are
+// elsewhere, which may come back; 0: there is none.
 func LastEpoch(fsys FS, dir string) (epoch uint64, err error) {
 	all, err := List(fsys, dir)
-	if n := len(all); err == nil && n > 0 && all[n-1].Err == nil {
-		epoch = all[n-1].Manifest.Epoch
+	for _, l := range all {
+		if l.Manifest != nil {
+			epoch = max(epoch, l.Manifest.Epoch)
+		}
 	}
 	return epoch, err
 }
@@ -104,11 +113,17 @@ func LastEpoch(fsys FS, dir string) (epoch uint64, err error) {
 // at most maxSize bytes together; 0 stands for no such limit. It always leaves the newest
 // usable one, the one whose path is made, and whatever those that are left need, beyond the limits
 // too. It removes no file that cannot be read as a snapshot, and no increment without what it
-// needs. It returns the paths of the removed ones.
+// needs; and nothing at all as long as the file system does not give one of the files, because
+// nobody knows what that one needs. It returns the paths of the removed ones.
 func Retain(fsys FS, dir, made string, keep int, maxSize int64) (removed []string, err error) {
 	all, err := List(fsys, dir)
 	if err != nil {
 		return nil, err
+	}
+	for _, l := range all {
+		if l.unread() {
+			return nil, fmt.Errorf("snapshot: none is removed: %s: %w", l.Path, l.Err)
+		}
 	}
 	slices.Reverse(all) // the newest one first, and at last those that are not usable
 	for _, l := range superfluous(fsys, all, made, keep, maxSize) {
@@ -124,7 +139,8 @@ func Retain(fsys FS, dir, made string, keep int, maxSize int64) (removed []strin
 }
 
 // superfluous returns those of the snapshots, of which the newest is the first, that nothing keeps:
-// no limit, no reason of their own, and no other one that stays.
+// no limit, no reason of their own, and no other one that stays. An increment comes before what it
+// needs, so that none is left without that when the work is cut short.
 func superfluous(fsys FS, all []Listed, made string, keep int, maxSize int64) (over []Listed) {
 	var left []Listed
 	var size int64
@@ -137,13 +153,23 @@ func superfluous(fsys FS, all []Listed, made string, keep int, maxSize int64) (o
 		}
 	}
 	for {
-		names := needed(left)
+		names := neededBy(left)
 		i := slices.IndexFunc(over, func(l Listed) bool { return names[fsys.PathBase(l.Path)] })
 		if i < 0 {
-			return over
+			return dependentsFirst(fsys, over)
 		}
 		left, over = append(left, over[i]), slices.Delete(over, i, i+1)
 	}
+}
+
+// dependentsFirst orders snapshots so that each comes before those that it needs.
+func dependentsFirst(fsys FS, all []Listed) (ordered []Listed) {
+	for len(all) > 0 {
+		names := neededBy(all)
+		i := max(0, slices.IndexFunc(all, func(l Listed) bool { return !names[fsys.PathBase(l.Path)] }))
+		ordered, all = append(ordered, all[i]), slices.Delete(all, i, i+1)
+	}
+	return ordered
 }
 
 // Sweep removes the unfinished snapshots that a crash has left in dir. No snapshot may be

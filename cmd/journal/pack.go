@@ -37,7 +37,8 @@ type PackJob struct {
 // Packing is the progress of a PackJob or, with Path or Err, its end.
 type Packing struct {
 	Stage       string // reading or packing
-	Done, Total int64  // bytes that were packed, of all that are
+	Done, Total int64  // bytes that were read or packed, or need not be, of twice all that there are
+	Need        int64  // set once, before anything is written: the most bytes that may be
 	Path        string // of the finished snapshot
 	Err         string // why there is none
 }
@@ -60,7 +61,9 @@ func Pack(fsys snapshot.FS, j PackJob, tell func(Packing) error) (string, error)
 	if err = errors.Join(err, store.Close()); err != nil {
 		return "", err
 	}
-	c := snapshot.Contents{Folder: j.Folder, Sums: j.Sums}
+	c := snapshot.Contents{Folder: j.Folder, Sums: j.Sums, Room: func(most int64) error {
+		return tell(Packing{Stage: "packing", Need: most})
+	}}
 	if j.Base != "" {
 		if c.Base, err = snapshot.Open(fsys, j.Base); err != nil {
 			return "", fmt.Errorf("the base: %w", err)

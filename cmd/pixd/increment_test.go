@@ -112,8 +112,11 @@ func TestScheduledIncrements(t *testing.T) {
 		var l snapshotRows
 		p.read(&l, "snapshot", "list")
 		for _, s := range l.Data {
-			if _, seen := bases[s.File]; seen || s.Error != nil {
-				continue // an error: what it needs is gone, and it was gone itself a moment later
+			if s.Error != nil {
+				t.Fatalf("%s: %s", s.File, *s.Error)
+			}
+			if _, seen := bases[s.File]; seen {
+				continue
 			}
 			bases[s.File] = ""
 			if s.Base != nil {

@@ -23,8 +23,8 @@ func snapshotCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "snapshot",
 		Short: "Make, list, verify and restore snapshots",
-		Long: "Makes, lists, verifies and restores snapshots. A snapshot is one file with everything that the engine\n" +
-			"keeps, as it was at one moment. It has the merchants' data and the service's secrets: keep it as safe\n" +
+		Long: "Makes, lists, verifies and restores snapshots. A snapshot is a file with everything that the engine\n" +
+			"keeps, as it was at one moment, or, as an increment, with what another one has not. It has the merchants' data and the service's secrets: keep it as safe\n" +
 			"as the data folder. The simulator's book and the operators' token are not in it.",
 		Example: "  pixd snapshot create",
 		Args:    cobra.NoArgs, // an unknown subcommand is an error, not a call for help
@@ -55,8 +55,9 @@ func snapshotCreate() *cobra.Command {
 		Short: "Make a snapshot of a running engine",
 		Long: "Has a running engine make a snapshot, waits for it, and prints the file's path on the engine's machine.\n" +
 			"Requests go on meanwhile. If the command is ended, the engine goes on. Progress goes to standard error.\n\n" +
-			"With --base the snapshot is an increment: it has only what has changed since another snapshot in the engine's\n" +
-			"folder, so it is made sooner and is smaller, and cannot be restored without that one beside it." + adminHelp,
+			"With --base the snapshot is an increment: it has only what another snapshot in the engine's folder has not, so\n" +
+			"it is made sooner and is smaller. It cannot be restored without the snapshots beside it that list --json says it\n" +
+			"needs. auto stands for the newest one that can be used; where there is none, everything is packed." + adminHelp,
 		Example: "  pixd snapshot create\n  pixd snapshot create --base auto",
 		Args:    exactly(0, ""),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -67,7 +68,7 @@ func snapshotCreate() *cobra.Command {
 		},
 	}
 	f.Add(c)
-	c.Flags().StringVar(&base, "base", "", "make an increment upon this `FILE`, or upon the newest snapshot (auto)")
+	c.Flags().StringVar(&base, "base", "", "make an increment upon the snapshot of this `NAME` in the engine's folder, or upon the newest one (auto)")
 	return c
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // base returns the path of the snapshot that an increment is made upon. word is the name of one
-// in the folder, with or without its folders, or admin.AutoBase for the newest usable one; the
+// in the folder, perhaps with a folder before it, or admin.AutoBase for the newest usable one; the
 // path is empty, and every file is packed, where there is none or word is empty.
 func (s *Maker) base(word string) (string, error) {
 	if word == "" {
@@ -43,12 +43,9 @@ func (s *Maker) base(word string) (string, error) {
 	return "", control.Missing("no snapshot %s in %s", name, s.Dir)
 }
 
-// scheduled is what Start is given for a snapshot that is due by the clock: of Full snapshots in
-// a row, one has all its files, and the others are increments, each upon the one before.
+// scheduled returns the path of what a snapshot that is due by the clock is made upon: the newest one, unless
+// that is the last of a row of Full, or not usable; then the path is empty.
 func (s *Maker) scheduled() (string, error) {
-	if s.Full <= 1 {
-		return "", nil
-	}
 	all, err := snapshot.List(s.FS, s.Dir)
 	if err != nil {
 		return "", err
@@ -59,10 +56,11 @@ func (s *Maker) scheduled() (string, error) {
 			bases[l.Manifest.Name()] = l.Manifest.Base
 		}
 	}
-	if n := len(all); n == 0 || all[n-1].Err != nil || inRow(bases, all[n-1].Manifest.Name()) >= s.Full {
+	n := len(all)
+	if n == 0 || all[n-1].Err != nil || inRow(bases, all[n-1].Manifest.Name()) >= s.Full {
 		return "", nil
 	}
-	return admin.AutoBase, nil
+	return all[n-1].Path, nil
 }
 
 // inRow is the number of snapshots from one with all its files up to name, each of which is the
@@ -90,12 +88,14 @@ func (s *Maker) knownOf(folder string) (known map[string]string, tables []string
 	return known, tables, err
 }
 
-// learn keeps the checksums of tables that the finished snapshot in a file names.
-func (s *Maker) learn(file string, tables []string) {
+// learn keeps the checksums of tables that the finished snapshot in a file names. Its error says that the
+// snapshot cannot be used.
+func (s *Maker) learn(file string, tables []string) error {
 	made, err := snapshot.Open(s.FS, file)
 	if err != nil {
-		return // it was removed meanwhile: the next one reads the tables
+		return err
 	}
+	s.newest = made.Manifest
 	named := map[string]string{}
 	for _, f := range made.Manifest.Files {
 		named[f.Name] = f.SHA256
@@ -106,4 +106,5 @@ func (s *Maker) learn(file string, tables []string) {
 			s.sums[name] = sum
 		}
 	}
+	return nil
 }

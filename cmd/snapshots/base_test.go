@@ -91,7 +91,7 @@ func TestScheduled(t *testing.T) {
 		want  string
 	}{
 		{nil, 3, ""},
-		{[]int{-1}, 0, ""}, {[]int{-1}, 1, ""}, {[]int{-1}, 2, "auto"}, {[]int{-1}, 3, "auto"},
+		{[]int{-1}, 1, ""}, {[]int{-1}, 2, "auto"}, {[]int{-1}, 3, "auto"},
 		{[]int{-1, 0}, 2, ""}, {[]int{-1, 0}, 3, "auto"},
 		{[]int{-1, 0, 1}, 3, ""}, {[]int{-1, 0, 1}, 4, "auto"},
 		{[]int{-1, 0, 1, -1}, 2, "auto"}, {[]int{-1, 0, 1, -1, 3}, 2, ""},
@@ -99,9 +99,24 @@ func TestScheduled(t *testing.T) {
 	} {
 		s := made(t, c.bases...)
 		s.Full = c.full
-		if got, err := s.scheduled(); err != nil || got != c.want {
+		want := ""
+		if c.want != "" {
+			want = "snaps/" + nameOf(len(c.bases)-1)
+		}
+		if got, err := s.scheduled(); err != nil || got != want {
 			t.Errorf("%v, one of %d full: %q, %v, want %q", c.bases, c.full, got, err, c.want)
 		}
+	}
+	unread := made(t)
+	unread.Full = 24
+	if err := unread.FS.MkdirAll("snaps/"+nameOf(0), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := unread.scheduled(); err != nil || got != "" {
+		t.Errorf("beside a folder of a snapshot's name alone: %q, %v", got, err)
+	}
+	if got, err := unread.base("auto"); err != nil || got != "" {
+		t.Errorf("auto: %q, %v", got, err)
 	}
 	lost := made(t, -1, 0, 1)
 	lost.Full = 24

@@ -35,7 +35,7 @@ type Options struct {
 	ISPB        string // the service's own ISPB
 	Version     string // of the program
 	Every       time.Duration
-	Full        int         // of so many snapshots in a row that Every makes, one has all its files; 0 and 1: each
+	Full        int         // where Every makes them, each upon the one before, so many make a row of which the first has all its files; 1: each has
 	Keep        int         // how many snapshots are kept; 0: all
 	MaxSize     int64       // bytes of all kept snapshots together; 0: no limit
 	MinFree     uint64      // least number of free bytes on the disks of DataDir and Dir
@@ -58,8 +58,10 @@ type Maker struct {
 	last         *admin.SnapshotRun // the one that ended last since the start; nil: none
 	made, unmade uint64             // how many were finished since the start, and how many failed
 	ended        bool
-	sums         map[string]string // SHA-256 of the journal's tables, by their paths in a copy; only the snapshot that is being made uses it
-	work         sync.WaitGroup
+	// What only the snapshot that is being made uses:
+	sums   map[string]string  // SHA-256 of the journal's tables, by their paths in a copy
+	newest *snapshot.Manifest // of the one made last since the start; nil: none was
+	work   sync.WaitGroup
 }
 
 // NewMaker makes a maker, after it has removed what a crash has left of an unfinished snapshot.
@@ -84,9 +86,9 @@ func (s *Maker) Run(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		base, err := s.scheduled()
+		upon, err := s.scheduled()
 		if err == nil {
-			_, err = s.Start(base)
+			_, err = s.begin(upon)
 		}
 		if err != nil && !errors.Is(err, errRuns) && ctx.Err() == nil {
 			s.failed("", err)
@@ -111,6 +113,15 @@ var (
 
 // Start implements admin.Snapshots.
 func (s *Maker) Start(base string) (admin.SnapshotRun, error) {
+	upon, err := s.base(base)
+	if err != nil {
+		return admin.SnapshotRun{}, err
+	}
+	return s.begin(upon)
+}
+
+// begin begins a snapshot upon the one of a path; empty: it has all its files.
+func (s *Maker) begin(upon string) (admin.SnapshotRun, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -119,13 +130,9 @@ func (s *Maker) Start(base string) (admin.SnapshotRun, error) {
 	case s.run != nil:
 		return *s.run, errRuns
 	}
-	upon, err := s.base(base)
-	if err != nil {
-		return admin.SnapshotRun{}, err
-	}
 	need := s.Store.DiskUsage()
 	if upon != "" {
-		need = 0 // how much has changed is known once the copy is read; the disk is looked at while it is written
+		need = 0 // how much has changed is known once the copy is read: see packing
 	}
 	if err := s.room(need); err != nil {
 		return admin.SnapshotRun{}, err
@@ -198,6 +205,7 @@ func (s *Maker) failed(path string, err error) {
 func (s *Maker) create(ctx context.Context, base string) (path string, err error) {
 	folder := filepath.Join(s.DataDir, checkpointFolder)
 	defer func() { err = errors.Join(err, s.FS.RemoveAll(folder)) }()
+	s.awaitSecond(ctx)
 	job, err := s.checkpoint(folder)
 	if err != nil {
 		return "", err
@@ -218,22 +226,42 @@ func (s *Maker) create(ctx context.Context, base string) (path string, err error
 	if err != nil {
 		return "", errors.Join(err, snapshot.Sweep(s.FS, s.Dir))
 	}
-	s.learn(path, tables)
+	if err := s.learn(path, tables); err != nil {
+		return "", err
+	}
 	removed, err := snapshot.Retain(s.FS, s.Dir, path, s.Keep, s.MaxSize)
 	for _, r := range removed {
 		s.Log.Info("old snapshot removed", "file", r)
 	}
-	s.tellFuture()
+	s.tellDoubtful()
 	return path, err
 }
 
-// tellFuture logs which snapshots were made, by their own word, in the future.
-func (s *Maker) tellFuture() {
+// awaitSecond waits until the next second where a snapshot of the journal as it is now would have the
+// name of the one before.
+func (s *Maker) awaitSecond(ctx context.Context) {
+	position, _, _ := s.Store.Head()
+	now := time.UnixMilli(int64(s.Now()))
+	if s.newest == nil || s.newest.Position() != position || !s.newest.CreatedAt.Equal(now.Truncate(time.Second)) {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(s.newest.CreatedAt.Add(time.Second).Sub(now)):
+	}
+}
+
+// tellDoubtful logs which snapshots cannot be used, such as increments whose bases are gone, and which
+// were made, by their own word, in the future.
+func (s *Maker) tellDoubtful() {
 	all, err := s.List()
 	if err != nil {
 		return // Retain has just said why
 	}
 	for _, l := range all {
+		if l.Err != nil {
+			s.Log.Warn("snapshot that cannot be used", "file", l.Path, "error", *l.Err)
+		}
 		if l.Warning != nil {
 			s.Log.Warn("snapshot: "+*l.Warning, "file", l.Path, "created_at", *l.CreatedAt)
 		}
@@ -248,6 +276,9 @@ const roomEvery = 64 << 20
 func (s *Maker) packing(ctx context.Context) func(journal.Packing) error {
 	looked := int64(0)
 	return func(p journal.Packing) error {
+		if p.Need > 0 {
+			return s.room(uint64(p.Need))
+		}
 		s.mu.Lock()
 		s.run.Stage, s.run.Done, s.run.Total = p.Stage, p.Done, p.Total
 		s.mu.Unlock()

@@ -115,7 +115,7 @@ func packFor(in io.Reader, out io.Writer) error {
 	reports, last := json.NewEncoder(out), journal.Packing{}
 	var reported time.Time
 	path, err := journal.Pack(snapshot.Disk, j, func(p journal.Packing) error {
-		if p.Stage == last.Stage && time.Since(reported) < reportEvery {
+		if p.Need == 0 && p.Stage == last.Stage && time.Since(reported) < reportEvery {
 			return nil
 		}
 		last, reported = p, time.Now()

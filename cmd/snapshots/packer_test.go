@@ -32,7 +32,14 @@ func TestSnapshotStep(t *testing.T) {
 	if err := step(roomEvery, 2*roomEvery); err != nil || s.run.Done != roomEvery || s.run.Total != 2*roomEvery {
 		t.Errorf("%+v, %v", s.run, err)
 	}
-	s.MinFree++
+	if err := tell(journal.Packing{Stage: "packing", Need: 1}); err == nil || !strings.Contains(err.Error(), "it may need 1 B") || s.run.Done != roomEvery {
+		t.Errorf("a snapshot without room for one byte: %v, %+v", err, s.run)
+	}
+	s.MinFree--
+	if err := tell(journal.Packing{Stage: "packing", Need: 1}); err != nil {
+		t.Error(err)
+	}
+	s.MinFree += 2
 	if err := step(roomEvery+1, 2*roomEvery); err != nil {
 		t.Errorf("the disk is not looked at so often: %v", err)
 	}

@@ -33,7 +33,7 @@ type SnapshotRun struct {
 	StartedAt   pix.Millis
 	Base        string // name of the snapshot that it is an increment upon; empty: it has all its files
 	Stage       string // what is being done: copying, reading or packing
-	Done, Total int64  // bytes that were packed, of all that are
+	Done, Total int64  // bytes that were read or packed, or need not be, of twice all that there are
 	FinishedAt  pix.Millis
 	Path        string // of the finished snapshot
 	Err         string // why there is none; empty: it is finished, or being made
