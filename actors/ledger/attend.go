@@ -43,7 +43,7 @@ func (t *Terms) goOnWith(x *Transaction, mayBeBack bool) Goal {
 	switch {
 	case mayBeBack:
 		return GoalVoid
-	case x.Kind == pix.TxPayout && t.restoredSince(x):
+	case x.Kind == pix.TxPayout && t.sentBefore(x):
 		return GoalFind
 	}
 	return GoalResume
@@ -51,6 +51,14 @@ func (t *Terms) goOnWith(x *Transaction, mayBeBack bool) Goal {
 
 // restoredSince tells whether a restored journal was taken into use since a payout or refund was requested.
 func (t *Terms) restoredSince(x *Transaction) bool { return x.ID.Time() <= t.RestoredAt }
+
+// sentBefore tells whether a payout that is on its way may have been sent before a restore, and may have
+// failed since. One that waited for capacity or approval and was sent after the restore is on its way for the
+// first time: the scheme has told of no other.
+func (t *Terms) sentBefore(x *Transaction) bool {
+	waited := x.Payout.QueueEnds != 0 || x.Payout.Decision != 0
+	return t.restoredSince(x) && !(waited && x.Transfer.AcceptedAt > t.RestoredAt)
+}
 
 // Launch is an order to start a child actor.
 type Launch struct {
@@ -101,7 +109,7 @@ func (c *dueTransfer) decide(d *draft) Decision {
 		switch orphan := t.OrphanAt(d.stamp.Reading, &d.stamp.Terms); {
 		case now >= orphan:
 			return launch(t, GoalVoid)
-		case t.Transfer.Doubt && d.stamp.Terms.restoredSince(t):
+		case t.Transfer.Doubt && d.stamp.Terms.sentBefore(t):
 			return launch(t, GoalFind)
 		case t.Transfer.Doubt:
 			return launch(t, GoalClear)

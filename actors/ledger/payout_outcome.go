@@ -50,10 +50,10 @@ func (c *outcome) ofPayout(d *draft) Decision {
 }
 
 // mayVoid tells whether a payout is voided which the scheme does not know, or has as pending: as an orphan,
-// or because it is from before a restore and the scheme has never said that it has it.
+// or because it was sent before a restore and the scheme has never said that it has it.
 func (d *draft) mayVoid(t *Transaction) bool {
 	said := t.Status == pix.StatusAccepted && !t.Transfer.Doubt
-	return t.Status == pix.StatusAccepted && d.orphaned(t) || d.stamp.Terms.restoredSince(t) && !said
+	return t.Status == pix.StatusAccepted && d.orphaned(t) || d.stamp.Terms.sentBefore(t) && !said
 }
 
 // orphaned tells whether an accepted payout may be voided: the scheme has reported no

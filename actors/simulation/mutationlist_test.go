@@ -908,13 +908,13 @@ var mutations = []mutation{
 	{
 		"resumed-after-a-restore", "a payout of the snapshot that the scheme does not know is sent again, although its merchant may have requested another in the gap",
 		"actors/ledger/attend.go",
-		"case x.Kind == pix.TxPayout && t.restoredSince(x):",
+		"case x.Kind == pix.TxPayout && t.sentBefore(x):",
 		"case false:",
 	},
 	{
 		"cleared-after-a-restore", "a payout that was in doubt in the snapshot and that the scheme does not know is sent again",
 		"actors/ledger/attend.go",
-		"case t.Transfer.Doubt && d.stamp.Terms.restoredSince(t):",
+		"case t.Transfer.Doubt && d.stamp.Terms.sentBefore(t):",
 		"case false:",
 	},
 	{

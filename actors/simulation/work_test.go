@@ -74,7 +74,8 @@ func (l *life) Begin(_ *actor.PID, job *transfer.Job) {
 	if at := l.retried[j.Tx.ID]; j.Goal == ledger.GoalRetry && at.Clock >= j.Tx.Payout.QueueEnds && !at.Doubted && !j.Tx.Doubted {
 		l.fail("%v is retried %d ms after its time in the queue", j.Tx.ID, at.Clock-j.Tx.Payout.QueueEnds)
 	}
-	if j.Tx.ID.Time() <= l.terms.RestoredAt && j.Tx.Refund.Case == nil && (j.Goal == ledger.GoalResume || j.Goal == ledger.GoalClear) {
+	first := j.Goal == ledger.GoalClear && j.Tx.SentAt() > l.terms.RestoredAt && (j.Tx.Payout.QueueEnds != 0 || j.Tx.Payout.Decision != 0) // it waited in the snapshot
+	if j.Tx.ID.Time() <= l.terms.RestoredAt && j.Tx.Refund.Case == nil && !first && (j.Goal == ledger.GoalResume || j.Goal == ledger.GoalClear) {
 		l.fail("%v is from before a restore: it may have failed since, and is to be sent again", j.Tx.ID)
 	}
 	l.children = append(l.children, &child{
