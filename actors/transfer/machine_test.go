@@ -327,3 +327,19 @@ func TestNotSentAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestLost checks what a child actor that panicked is taken to have come to: it may have submitted the payout, and a
+// payout that must not be sent again stays to be asked about.
+func TestLost(t *testing.T) {
+	for name, want := range map[string]string{
+		"payout": "accepted in doubt", "in-doubt": "accepted in doubt", "send": "accepted in doubt", "find": "accepted in doubt",
+		"retry": "not heard", "clear": "not heard in doubt", "void": "not heard",
+	} {
+		j := job
+		j.Goal = goals[name]
+		out := Lost(j)
+		if got := said(&out); got != want || out.ID != j.Tx.ID || out.EndToEnd != j.Tx.EndToEnd {
+			t.Errorf("%s: %s, %+v", name, got, out)
+		}
+	}
+}
