@@ -107,10 +107,10 @@ func (c *dueTransfer) decide(d *draft) Decision {
 			return d.askAboutRefund(t, c.mayBeBack)
 		}
 		switch orphan := t.OrphanAt(d.stamp.Reading, &d.stamp.Terms); {
-		case now >= orphan:
-			return launch(t, GoalVoid)
 		case t.Transfer.Doubt && d.stamp.Terms.sentBefore(t):
 			return launch(t, GoalFind)
+		case now >= orphan:
+			return launch(t, GoalVoid)
 		case t.Transfer.Doubt:
 			return launch(t, GoalClear)
 		default:

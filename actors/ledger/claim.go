@@ -25,6 +25,8 @@ type Earlier struct {
 	Tx      *Transaction // the payout of the earlier request, set only where the request has no answer and no child actor carries the payout
 	Payout  pix.TxID     // id of the payout of the earlier request
 	Carried bool         // a child actor carries that payout
+
+	mayBeBack bool // Tx is a refund that must not be sent again
 }
 
 // decision gives a request the stored answer of the earlier request, or lets it wait for
@@ -33,7 +35,7 @@ type Earlier struct {
 func (e *Earlier) decision(t *Terms) Decision {
 	out := Decision{Earlier: e}
 	if e.Tx != nil {
-		out.Launch = []Launch{{e.Tx, t.goOnWith(e.Tx, e.Tx.Kind == pix.TxRefund && t.restoredSince(e.Tx))}}
+		out.Launch = []Launch{{e.Tx, t.goOnWith(e.Tx, e.mayBeBack)}}
 	}
 	return out
 }
@@ -127,7 +129,10 @@ func (g *gathering) again(c *Claim, row layout.IdempotencyRow) (*Earlier, error)
 	if e.Tx.Status != pix.StatusHeld {
 		return nil, fmt.Errorf("payout %v is %v, and its claim has no answer", row.Tx, e.Tx.Status)
 	}
-	return e, nil
+	if e.Tx.Kind == pix.TxRefund {
+		e.mayBeBack, err = g.mayBeBack(e.Tx)
+	}
+	return e, err
 }
 
 // KeepAnswer stores the answer to a request that changes nothing, so that a repeat of the

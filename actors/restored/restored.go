@@ -20,6 +20,7 @@ const (
 	MetaMark     = "restored"     // a Mark; there until the journal has caught up, or an operator accepts the gap
 	MetaEpoch    = "epoch"        // u64: how often a restored journal was taken into use; none: never
 	MetaGap      = "gap"          // u64: epoch and u64: engine time, in ms, of the newest acceptance of a gap; none: there was none
+	MetaAt       = "restored_at"  // u64: ledger.Terms.RestoredAt; none: no restored journal was taken into use, or by a version before 2026-11-26
 	MetaEvents   = "events_above" // u64: ledger.Terms.EventsAbove; none: no restored journal was taken into use
 	MetaUncaught = "uncaught"     // the Mark of a journal whose gap was accepted, until it has caught up all the same
 )

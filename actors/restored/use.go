@@ -23,7 +23,12 @@ func ReadTerms(rows layout.Rows, t *ledger.Terms) (err error) {
 	if t.EventsAbove, err = eventsAbove(rows); err != nil {
 		return err
 	}
-	if t.EventsAbove != 0 {
+	at, err := numbers(rows, MetaAt, 1)
+	if err != nil {
+		return err
+	}
+	t.RestoredAt = pix.Millis(at[0])
+	if t.RestoredAt == 0 && t.EventsAbove != 0 { // an earlier version has taken it into use
 		t.RestoredAt = Until(t.EventsAbove) - pix.Millis(time.Hour/time.Millisecond)
 	}
 	t.ClaimDays, err = layout.ClaimDays(rows)
@@ -103,6 +108,7 @@ func (u *Use) Begin(m *Mark, more ...wal.Op) (*Used, error) {
 	above = max(above+perHour, uint64(max(u.Now, m.Newest, m.Since()))*eventsPerMilli+perHour)
 	return a, u.Write(append([]wal.Op{
 		{Kind: wal.OpSet, Key: wal.MetaKey(MetaEvents), Value: binary.BigEndian.AppendUint64(nil, above)},
+		{Kind: wal.OpSet, Key: wal.MetaKey(MetaAt), Value: binary.BigEndian.AppendUint64(nil, uint64(max(u.Now, m.Newest)))}, // a clock that was set back makes nothing of the snapshot later than this
 		{Kind: wal.OpSet, Key: wal.MetaKey(MetaEpoch), Value: binary.BigEndian.AppendUint64(nil, a.Epoch)},
 	}, more...))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 )
 
@@ -54,14 +55,11 @@ func Perform(ctx context.Context, s scheme.Scheme, m *Machine, act Act) Reply {
 }
 
 // Lost returns the result of a job whose child actor panicked: it is not known whether that
-// child actor submitted the payout.
+// child actor submitted the payout or refund.
 func Lost(j Job) ledger.ResolveTransfer {
-	out := ledger.ResolveTransfer{ID: j.Tx.ID, EndToEnd: j.Tx.EndToEnd, Result: ledger.TransferIsNotHeard}
-	switch j.Goal {
-	case ledger.GoalPay, ledger.GoalResume, ledger.GoalSend, ledger.GoalFind:
-		out.Result, out.Doubt = ledger.TransferIsAccepted, true
-	case ledger.GoalClear:
-		out.Doubt = true
+	out := ledger.ResolveTransfer{ID: j.Tx.ID, EndToEnd: j.Tx.EndToEnd, Result: ledger.TransferIsNotHeard, Doubt: j.Goal == ledger.GoalClear}
+	if s := j.Tx.Status; s == pix.StatusHeld || s == pix.StatusSending {
+		out.Result, out.Doubt = ledger.TransferIsAccepted, true // a caller may wait for an answer
 	}
 	return out
 }

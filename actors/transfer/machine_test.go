@@ -328,18 +328,20 @@ func TestNotSentAgain(t *testing.T) {
 	}
 }
 
-// TestLost checks what a child actor that panicked is taken to have come to: it may have submitted the payout, and a
-// payout that must not be sent again stays to be asked about.
+// TestLost checks what a child actor that panicked is taken to have come to: what is not accepted yet may have been
+// submitted, and a caller may wait for an answer; of all else nothing was heard.
 func TestLost(t *testing.T) {
-	for name, want := range map[string]string{
-		"payout": "accepted in doubt", "in-doubt": "accepted in doubt", "send": "accepted in doubt", "find": "accepted in doubt",
-		"retry": "not heard", "clear": "not heard in doubt", "void": "not heard",
-	} {
-		j := job
-		j.Goal = goals[name]
-		out := Lost(j)
-		if got := said(&out); got != want || out.ID != j.Tx.ID || out.EndToEnd != j.Tx.EndToEnd {
-			t.Errorf("%s: %s, %+v", name, got, out)
+	for name, goal := range goals {
+		for status, want := range map[pix.TxStatus]string{
+			pix.StatusHeld: "accepted in doubt", pix.StatusSending: "accepted in doubt", pix.StatusAccepted: "not heard", pix.StatusQueued: "not heard",
+		} {
+			if goal == ledger.GoalClear && want == "not heard" {
+				want = "not heard in doubt"
+			}
+			out := Lost(Job{Tx: &ledger.Transaction{ID: pix.TxID{1}, Status: status, EndToEnd: job.Tx.EndToEnd}, Goal: goal})
+			if got := said(&out); got != want || out.ID != job.Tx.ID || out.EndToEnd != job.Tx.EndToEnd {
+				t.Errorf("%s, %v: %s, %+v", name, status, got, out)
+			}
 		}
 	}
 }

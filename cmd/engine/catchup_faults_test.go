@@ -196,6 +196,9 @@ func TestCatchUpFailsForGood(t *testing.T) {
 	if m, err := restored.Uncaught(again.Store); m == nil || err != nil {
 		t.Errorf("it has not caught up: %v %v", m, err)
 	}
+	if at := again.terms.RestoredAt; at == 0 || at > again.Clock.Now() {
+		t.Errorf("restored at %v, and it is %v", at, again.Clock.Now())
+	}
 	if epoch, end, err := restored.Gap(again.Store); epoch != 2 || end == 0 || err != nil {
 		t.Errorf("epoch %d until %v: %v", epoch, end, err)
 	}
@@ -289,6 +292,9 @@ func TestTwoGaps(t *testing.T) {
 	again = w.at(serveHarness(t, fs, backTo("newest"), elsewhere))
 	if n, err := restored.Epoch(again.Store); n != 2 || err != nil {
 		t.Errorf("beside a snapshot of epoch 1: epoch %d, %v", n, err)
+	}
+	if at := again.terms.RestoredAt; at <= first.Restored || at > again.Clock.Now() {
+		t.Errorf("restored three times, at last at %v, and it is %v", at, again.Clock.Now())
 	}
 }
 

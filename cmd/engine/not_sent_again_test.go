@@ -61,8 +61,8 @@ func (h *holding) Return(ctx context.Context, r scheme.Refund) (scheme.State, er
 }
 
 // TestNotSentAgain makes a snapshot while a payout, and then a refund, is on its way. The scheme refuses it in the
-// gap, and the merchant requests another one. After the restore the first is not sent again: it fails, and its
-// merchant is told so, under the old Idempotency-Key too.
+// gap, and the merchant requests another one. After the restore the first is not sent again: its merchant, who repeats
+// it under the old Idempotency-Key, finds it failed.
 func TestNotSentAgain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, path, first, second, reason string }{
