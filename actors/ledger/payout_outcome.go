@@ -49,11 +49,16 @@ func (c *outcome) ofPayout(d *draft) Decision {
 	panic("ledger: a payout result that does not exist")
 }
 
-// mayVoid tells whether a payout is voided which the scheme does not know, or has as pending: as an orphan,
-// or because it was sent before a restore and the scheme has never said that it has it.
+// mayVoid tells whether a payout is voided that the scheme has not settled or rejected: as an orphan, or because it
+// was sent before a restore and the scheme has never said that it has it.
 func (d *draft) mayVoid(t *Transaction) bool {
-	said := t.Status == pix.StatusAccepted && !t.Transfer.Doubt
-	return t.Status == pix.StatusAccepted && d.orphaned(t) || d.stamp.Terms.sentBefore(t) && !said
+	switch t.Status {
+	case pix.StatusHeld, pix.StatusSending:
+		return d.stamp.Terms.sentBefore(t)
+	case pix.StatusAccepted:
+		return d.orphaned(t) || t.Transfer.Doubt && d.stamp.Terms.sentBefore(t)
+	}
+	return false
 }
 
 // orphaned tells whether an accepted payout may be voided: the scheme has reported no

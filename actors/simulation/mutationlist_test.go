@@ -302,8 +302,8 @@ var mutations = []mutation{
 	{
 		"void-on-a-refused-question", "a scheme that refuses the last question counts as one that knows nothing",
 		"actors/transfer/machine.go",
-		"\tunheard := r.Failed || r.Refused != nil\n\tswitch {",
-		"\tunheard := r.Failed\n\tswitch {",
+		"\tunheard := r.Failed || r.Refused != nil\n\tonce",
+		"\tunheard := r.Failed\n\tonce",
 	},
 	{
 		"lookup-refused-in-doubt", "the directory's no ends what may have been sent",
