@@ -42,7 +42,7 @@ func (f files) write(t testing.TB, fsys FS, folder string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := file.Write(b); err != nil {
+		if _, err := file.Write(bytes.Clone(b)); err != nil { // under the race detector a file in memory changes what it is given
 			t.Fatal(err)
 		}
 		if err := errors.Join(file.Sync(), file.Close(), syncFolder(fsys, fsys.PathDir(path))); err != nil {
@@ -127,7 +127,7 @@ func overwrite(t *testing.T, fsys FS, name string, b []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := file.Write(b); err != nil {
+	if _, err := file.Write(bytes.Clone(b)); err != nil {
 		t.Fatal(err)
 	}
 	if err := file.Close(); err != nil {
