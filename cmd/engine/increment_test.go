@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"pixd/actors/pix"
 	"pixd/cmd/journal"
 	"pixd/snapshot"
 )
@@ -52,16 +53,8 @@ func (r *tablesRead) newNames() map[string]bool {
 func TestIncrementsUnderLoad(t *testing.T) {
 	t.Parallel()
 	fs, read := vfs.NewMem(), &tablesRead{names: map[string]bool{}}
-	c, config := &clients{}, crashConfig(errorfs.Wrap(fs, read))
-	config.memTable = 64 << 10
-	e, err := Open(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids, err := populate(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := &clients{}
+	e, ids := withSmallTables(t, errorfs.Wrap(fs, read))
 	m := &increments{t: t, e: e, fs: fs, read: read}
 	for round := range uint64(3) {
 		var stop atomic.Bool
@@ -94,6 +87,22 @@ func TestIncrementsUnderLoad(t *testing.T) {
 	}
 	v := restoredAt(t, fs, m.made[len(m.made)-3].Path, "new") // one that was made under load
 	isBeginning(t, fs, "new/journal", "data/journal", v.Found.Records)
+}
+
+// withSmallTables opens an engine with accounts, whose memtables become tables soon.
+func withSmallTables(t *testing.T, fs vfs.FS) (*Engine, []pix.AccountID) {
+	t.Helper()
+	config := crashConfig(fs)
+	config.memTable = 64 << 10
+	e, err := Open(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := populate(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, ids
 }
 
 // increments makes snapshots of an engine, each upon the one before.
@@ -158,16 +167,7 @@ func TestIncrementRoom(t *testing.T) {
 	var free atomic.Uint64
 	free.Store(1 << 40)
 	fs, c := vfs.NewMem(), &clients{}
-	config := crashConfig(roomyDisk{fs, &free})
-	config.memTable = 64 << 10
-	e, err := Open(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids, err := populate(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e, ids := withSmallTables(t, roomyDisk{fs, &free})
 	var stop atomic.Bool
 	var load sync.WaitGroup
 	load.Go(func() { c.drive(e, ids[0], rand.New(rand.NewPCG(1, 2)), &stop) })
@@ -178,7 +178,7 @@ func TestIncrementRoom(t *testing.T) {
 	load.Wait()
 	m := &increments{t: t, e: e, fs: fs, read: &tablesRead{names: map[string]bool{}}}
 	m.make()
-	room := func(bytes uint64) { free.Store(config.minFree() + bytes) }
+	room := func(bytes uint64) { free.Store(e.Config.minFree() + bytes) }
 	room(e.Store.DiskUsage() - 1)
 	if _, err := e.snapshots.Start(""); err == nil || !strings.Contains(err.Error(), "too little disk is free for a snapshot: it may need ") {
 		t.Errorf("a full one: %v", err)

@@ -27,8 +27,9 @@ func snapshotVerify() *cobra.Command {
 		Short: "Check a snapshot, and derive every balance in it again",
 		Long: "Checks the checksum at the file's end and that of each file, also of those that an increment has from\n" +
 			"other snapshots, unpacks them, and does with the journal in them what pixd journal verify does: every\n" +
-			"checksum and chain, every balance and every row derived again from the records. What the snapshot says of itself must be what its records come to. Exit status 1, with\n" +
-			"the reason, where it fails. Progress goes to standard error. Amounts are base units.",
+			"checksum and chain, every balance and every row derived again from the records. What the snapshot says\n" +
+			"of itself must be what its records come to. Exit status 1, with the reason, where it fails.\n" +
+			"Progress goes to standard error. Amounts are base units.",
 		Example: "  pixd snapshot verify pixd-data/snapshots/pixd-20260131T120000Z-4711.snap",
 		Args:    exactly(1, "the snapshot's file"),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -37,20 +37,14 @@ func List(fsys snapshot.FS, dir string, now time.Time) ([]admin.Snapshot, error)
 				why := InFuture
 				row.Warning = &why
 			}
-			row.Base, row.Needs = orNil(m.Base), append(row.Needs, m.Needs()...)
+			if row.Needs = append(row.Needs, m.Needs()...); m.Base != "" {
+				row.Base = &m.Base
+			}
 			row.Balance, row.Pending, row.MEDHeld = m.Balance, m.Pending, m.MEDHeld
 		}
 		all = append(all, row)
 	}
 	return all, nil
-}
-
-// orNil returns nil for an empty text.
-func orNil(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }
 
 // formatTime returns a time as operators see it.

@@ -8,6 +8,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/valyala/fasthttp"
 
+	"pixd/cmd/journal"
 	"pixd/httpapi/control"
 	"pixd/snapshot"
 )
@@ -59,4 +60,28 @@ func (s *Maker) dataRoom() error {
 		return fmt.Errorf("too little disk is free beside a snapshot: %s has %s, and %s must stay free", s.DataDir, humanize.IBytes(free), humanize.IBytes(s.MinFree))
 	}
 	return nil
+}
+
+// roomEvery is the number of bytes that are packed between two looks at the free disk space.
+const roomEvery = 64 << 20
+
+// packing returns what is told of the progress of a snapshot. It ends the work when the engine
+// ends, and when the disk gets full beside it.
+func (s *Maker) packing(ctx context.Context) func(journal.Packing) error {
+	looked := int64(0)
+	return func(p journal.Packing) error {
+		if p.Need > 0 {
+			return s.room(uint64(p.Need))
+		}
+		s.mu.Lock()
+		s.run.Stage, s.run.Done, s.run.Total = p.Stage, p.Done, p.Total
+		s.mu.Unlock()
+		if p.Done-looked >= roomEvery {
+			looked = p.Done
+			if err := s.room(0); err != nil {
+				return err
+			}
+		}
+		return context.Cause(ctx)
+	}
 }
