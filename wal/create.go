@@ -52,8 +52,7 @@ func createPebble(o Options) error {
 	if err != nil {
 		return err
 	}
-	err = fail.guard(func() error { return writeHard(db, o.Hard) })
-	return errors.Join(err, fail.guard(db.Close))
+	return fail.close(db, fail.guard(func() error { return writeHard(db, o.Hard) }))
 }
 
 // makeFolder makes the folder, and the folders above it, where they are missing, and syncs each

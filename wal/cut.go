@@ -60,7 +60,7 @@ func cutFolder(o Options, until int64) (c Cut, err error) {
 		c, err = s.cut(until)
 		return err
 	})
-	if err = errors.Join(err, s.fail.guard(s.db.Close)); err != nil {
+	if err = s.fail.close(s.db, err); err != nil {
 		return Cut{}, err
 	}
 	return c, writeFirstAnchor(o, slot{state: stateReady, generation: anchor.generation + 1, at: c.Head})

@@ -1,6 +1,8 @@
 package wal
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -86,6 +88,15 @@ func (f *failure) guard(call func() error) error {
 	case <-f.done:
 		return f.cause()
 	}
+}
+
+// close closes Pebble after a guarded call that ended with err, and returns err joined with what failed
+// meanwhile. After a failure it leaves Pebble open until the process ends: the call may still be using it.
+func (f *failure) close(db *pebble.DB, err error) error {
+	if failed := f.cause(); failed != nil {
+		return cmp.Or(err, failed)
+	}
+	return errors.Join(err, f.guard(db.Close))
 }
 
 // pebbleLog is Pebble's logger: its messages are logged at debug level, and Fatalf is the store's failure.

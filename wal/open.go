@@ -159,7 +159,7 @@ func (s *Store) start(anchor slot) error {
 	}
 	s.db = db
 	if err := s.begin(anchor, verified); err != nil {
-		return errors.Join(err, s.fail.guard(db.Close))
+		return s.fail.close(db, err)
 	}
 	return nil
 }
