@@ -18,7 +18,7 @@ const (
 	// formatVersion grows when records or rows get a kind or a field that earlier versions do
 	// not know. A store of an earlier format is opened, and is of this one from then on, so
 	// that an earlier version refuses it instead of meeting what it cannot read.
-	formatVersion = 4
+	formatVersion = 5
 	checksumName  = "xxh64"
 )
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -217,7 +218,7 @@ func TestRewriteCut(t *testing.T) {
 			}
 			v, c, err := db.Get(metaKey(hardPrefix + settingFormat))
 			if err == nil {
-				if string(v) != "4" && fault > 10 {
+				if string(v) != strconv.Itoa(formatVersion) && fault > 10 {
 					t.Errorf("fault %d: format %q", fault, v)
 				}
 				err = c.Close()

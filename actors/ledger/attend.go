@@ -90,9 +90,9 @@ func (c *dueTransfer) decide(d *draft) Decision {
 	switch {
 	case c.carried:
 		return Decision{Attended: &Attended{Again: now + carriedAgain, Queued: t.Status == pix.StatusQueued, Skipped: true}}
-	case c.Retry && d.stamp.Terms.holds(t):
+	case c.Retry && d.stamp.Terms.Holds(t):
 		return Decision{Attended: &Attended{Queued: t.Status == pix.StatusQueued, Skipped: true}}
-	case d.stamp.Terms.holds(t):
+	case d.stamp.Terms.mayBePaid(t):
 		return Decision{Attended: &Attended{Again: max(t.Transfer.DueAt, now) + hour}}
 	case c.Retry && (t.Status != pix.StatusQueued || d.stamp.Inactive || now >= t.Transfer.DueAt && !d.stamp.Doubted):
 		return Decision{Attended: &Attended{Queued: t.Status == pix.StatusQueued, Skipped: true}}

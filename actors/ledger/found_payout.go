@@ -31,8 +31,9 @@ func (FindPayout) traits() Traits { return Traits{IsNotice: true} }
 type foundPayout struct {
 	FindPayout
 	chain    Chain
-	own      bool     // the engine did not compute the id
-	suffixes []string // of the attempts before it that the journal lacks, too
+	own      bool           // the engine did not compute the id
+	suffixes []string       // of the attempts before it that the journal lacks, too
+	over     []*Transaction // payouts of the attempt before it that wait here: they have failed in the gap
 }
 
 func (c FindPayout) gather(g *gathering) (decider, error) {
@@ -88,11 +89,32 @@ func (g *gathering) foundChain(f *foundPayout) error {
 			f.suffixes = append(f.suffixes, print.Suffix(secret, lacks))
 		}
 		f.chain = Chain{Suffix: suffix, Attempt: attempt}
+		if row != nil && attempt > newest {
+			if err := g.overSince(f, row); err != nil {
+				return err
+			}
+		}
 		return g.computedChain(f)
 	}
 	f.own = true
 	f.chain, err = g.ownRow(f.EndToEnd)
 	return err
+}
+
+// overSince finds the payouts of the journal's newest attempt that wait to be sent. A later attempt proves that
+// they have failed in the gap: until then an equal request gets the id of the same attempt.
+func (g *gathering) overSince(f *foundPayout, row *layout.EndToEndRow) error {
+	for _, member := range row.All() {
+		t, err := g.member(row, member)
+		if err != nil {
+			return err
+		}
+		if t.waits() && g.stamp.Terms.restoredSince(t) && g.Carried(t.ID) == nil {
+			f.over = append(f.over, t)
+			g.stakes.released += t.Gross()
+		}
+	}
+	return nil
 }
 
 // computedChain finds the payouts that have an id which the engine computed. An older id with the
@@ -121,7 +143,7 @@ func (g *gathering) computedChain(f *foundPayout) error {
 }
 
 // decide takes a payout up that the journal lacks: accepted, with its amount and fee held even where
-// the balance is lower, and then in the state that the scheme has it in.
+// the balance is lower, and then in the state that the scheme has it in. Payouts that it was requested instead of fail.
 func (c *foundPayout) decide(d *draft) Decision {
 	t := Transaction{
 		ID: c.ID, Kind: pix.TxPayout, Status: pix.StatusAccepted, Amount: c.Amount, Fee: d.account.Settings.CashOutFee.Of(c.Amount),
@@ -141,6 +163,9 @@ func (c *foundPayout) decide(d *draft) Decision {
 	d.show(&t)
 	if r := d.add(PayoutFound, b); r != nil {
 		return refuseWith(r)
+	}
+	for _, waiting := range c.over {
+		d.fail(*waiting, ReasonVoided)
 	}
 	switch c.Result {
 	case TransferIsSettled:

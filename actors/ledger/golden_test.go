@@ -85,6 +85,13 @@ func waited(kind pix.TxKind, status pix.TxStatus) *Transaction {
 	return t
 }
 
+// released is a payout that an operator let go on.
+func released() *Transaction {
+	t := waited(pix.TxPayout, pix.StatusSending)
+	t.Payout.Released = 1772366400401
+	return t
+}
+
 // foundRefund is a refund with the fields that only later versions of the engine set.
 func foundRefund() *Transaction {
 	t := waited(pix.TxRefund, pix.StatusSettled)
@@ -158,7 +165,7 @@ func goldenRecords() []Record {
 
 		RefundFound: {Tx: foundRefund(), Sums: sums, Events: []pix.EventKind{pix.EventRefundCompleted}},
 
-		PayoutReleased:  {Tx: waited(pix.TxPayout, pix.StatusSending), Moved: &Moved{"E99999004202602011200abcdefghijk", row}, DueWas: 1772368100000},
+		PayoutReleased:  {Tx: released(), Moved: &Moved{"E99999004202602011200abcdefghijk", row}, DueWas: 1772368100000},
 		PayoutFound:     {Tx: waited(pix.TxPayout, pix.StatusAccepted), Moved: &Moved{"E99999004202602011200abcdefghijk", row}, Row: &row, Skipped: 300, Suffixes: []string{"abcdefghijk", "bbcdefghijk"}},
 		RefundFoundOpen: {Tx: openFound(), Sums: sums, Suffixes: []string{"abcdefghijk"}},
 

@@ -72,6 +72,8 @@ const (
 	PayoutFound     RecordKind = 48 // the scheme has a payout that the journal lacks since a restore: amount and fee are held, also where the balance is lower
 	RefundFoundOpen RecordKind = 49 // the scheme has a refund that has not settled and that the journal lacks since a restore: its amount is held, also where the balance is lower
 	PayoutReleased  RecordKind = 50 // an operator let a payout go on that waited in a queue since a restore; it is now sent
+
+	// Whoever adds a kind raises the journal's format (package wal), so that an earlier version refuses the store.
 )
 
 // entity is the kind of thing that a record is about.

@@ -35,9 +35,18 @@ func (c DecideApproval) gather(g *gathering) (decider, error) {
 	return f, err
 }
 
-// holds tells whether a payout waits for an operator because it may have been paid since a restore.
-func (t *Terms) holds(p *Transaction) bool {
-	return t.GapOpen && p.waits() && p.Payout.Decision == 0 && p.ID.Time() <= t.GapEnd
+// mayBePaid tells whether a payout waits since before an accepted gap: nobody knows what the scheme has done in it.
+func (t *Terms) mayBePaid(p *Transaction) bool {
+	return t.GapOpen && p.waits() && p.ID.Time() <= t.GapEnd && p.Payout.Released < t.GapEnd
+}
+
+// Holds tells whether a payout that waits is sent only once an operator lets it go on: it may have been paid
+// in a gap, or may have failed in one. After a restore the latter holds of an id that the merchant chose: another payout that was
+// requested instead has another id, and the scheme would pay both. Of ids that the engine computes the next attempt
+// tells (see FindPayout), and a repeat has the same id.
+func (t *Terms) Holds(p *Transaction) bool {
+	mayHaveFailed := p.waits() && p.Payout.OwnEndToEnd && t.restoredSince(p) && p.Payout.Released < t.RestoredAt
+	return mayHaveFailed || t.mayBePaid(p)
 }
 
 // decide sends a payout that waits for an operator's approval, or since a restore, or fails it, as the
@@ -48,17 +57,21 @@ func (c *approvalFacts) decide(d *draft) Decision {
 		return refuseWith(refuse(RefuseUnknownPayout, "no such payout"))
 	}
 	t := *c.tx
+	held := d.stamp.Terms.Holds(&t) // an earlier approval, from before the restore, does not count
 	switch {
-	case t.Payout.Decision == c.Word:
+	case !held && t.Payout.Decision == c.Word:
 		return d.unchanged(&t)
-	case t.Payout.Decision == Approved:
+	case !held && t.Payout.Decision == Approved:
 		return refuseWith(refuse(RefuseNotPending, "the payout was approved already"))
-	case t.Payout.Decision == Declined:
+	case !held && t.Payout.Decision == Declined:
 		return refuseWith(refuse(RefuseNotPending, "the payout was declined already"))
-	case t.Status != pix.StatusPending && !d.stamp.Terms.holds(&t):
+	case !held && t.Status != pix.StatusPending:
 		return refuseWith(refuse(RefuseNotPending, "the payout does not wait for approval"))
 	case c.Word == Approved && d.stamp.Inactive:
 		return refuseWith(refuse(RefuseInactive, "the account is not active"))
+	}
+	if held {
+		t.Payout.Released = d.stamp.Clock
 	}
 	expired := t.Payout.OwnEndToEnd && NeedsRenewal(&t, d.stamp.Reading)
 	if c.Word == Approved && expired {

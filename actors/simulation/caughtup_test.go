@@ -65,6 +65,7 @@ func (l *life) catchesUp() {
 		return
 	}
 	l.askInFlight()
+	l.noneWaitsBehind()
 	l.booksAreTheirs(aside)
 	l.pendingAreHere()
 	l.sequencesBehind()
@@ -200,6 +201,40 @@ func (l *life) askInFlight() {
 			}
 		})
 		l.journal.Settle()
+	}
+}
+
+// noneWaitsBehind checks that no payout waits of whose fingerprint there is a later attempt: it has failed in the gap, and
+// its merchant has requested another one instead.
+func (l *life) noneWaitsBehind() {
+	type print struct {
+		account pix.AccountID
+		amount  pix.Amount
+		key     pix.Key
+	}
+	newest, states := map[print]uint64{}, map[pix.TxID]*ledger.Record{}
+	of := func(r *ledger.Record) print { return print{r.Account, r.Tx.Amount, r.Tx.Payout.Key} }
+	for id := range l.all() {
+		last, _, _ := l.journal.Last(wal.Stream(id))
+		l.recordsOf(id, 1, last, func(r *ledger.Record) {
+			if r.Tx == nil || r.Tx.Kind != pix.TxPayout || r.Tx.Payout.OwnEndToEnd {
+				return
+			}
+			newest[of(r)], states[r.Tx.ID] = max(newest[of(r)], r.Tx.Payout.Attempt), r
+		})
+	}
+	for id, r := range states {
+		behind := r.Tx.Payout.Attempt < newest[of(r)]
+		switch r.Tx.Status {
+		case pix.StatusQueued, pix.StatusPending:
+			if behind {
+				l.fail("%v waits under attempt %d, and there is attempt %d", id, r.Tx.Payout.Attempt, newest[of(r)])
+			}
+		case pix.StatusFailed:
+			if behind && r.Kind == ledger.PayoutFailed && r.Tx.ReasonCode == ledger.ReasonVoided && l.gap.taken.status[id] != pix.StatusFailed {
+				l.count("caught up: failed in the gap")
+			}
+		}
 	}
 }
 

@@ -22,6 +22,8 @@ type copies struct {
 	lives  int // the process that runs at the turn take
 	wait   int // turns until it is restored; -1: it is restored at the end of the life
 	taken  *taken
+
+	instead bool // a payout waits in the snapshot, fails after it, and another one is requested
 }
 
 // newCopies draws when the journal is copied and restored, in one life of four.
@@ -30,6 +32,7 @@ func newCopies(l *life) *copies {
 	if c.rng.IntN(4) != 0 || l.mood.flip > 0 {
 		return c
 	}
+	c.instead = rand.New(rand.NewPCG(l.seed, 8)).IntN(3) == 0
 	c.take, c.moment = c.rng.IntN(l.mood.steps), c.rng.IntN(5)
 	switch c.wait = c.rng.IntN(l.mood.steps - c.take); c.rng.IntN(6) {
 	case 0:
@@ -50,7 +53,12 @@ func (c *copies) after(l *life, turn int) {
 			c.lives = l.lives
 		}
 		if l.journal.Err() == nil && (c.isMoment(l) || turn > c.take+100) {
-			c.taken = l.snapshot()
+			if c.instead {
+				c.taken = l.requestedInstead()
+			}
+			if c.instead = false; c.taken == nil {
+				c.taken = l.snapshot()
+			}
 		}
 		return
 	}

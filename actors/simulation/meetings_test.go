@@ -160,6 +160,44 @@ func (l *life) equalApprovals() {
 	l.count("met: equal approvals after 11 h")
 }
 
+// requestedInstead takes a snapshot while a payout waits for approval. An operator declines it after that, and its
+// merchant requests the same payout again, which is approved.
+func (l *life) requestedInstead() *taken {
+	id := l.someone()
+	a := l.account(id)
+	if a.Broken() != nil || l.clock < l.outside.down {
+		return nil
+	}
+	amount := pix.Amount(50_000)
+	s := a.Head().Settings
+	s.ApprovalThreshold, s.CashOutCeiling, s.BlockCNPJOut = &amount, 0, false
+	l.ask(&request{account: id, make: func() ledger.Command { return ledger.ChangeSettings{Settings: s} }})
+	l.numbers++
+	key := pix.Key{Type: pix.KeyEmail, Value: fmt.Sprintf("settle-now+%d@pix.test", l.numbers)}
+	waits := func() (tx pix.TxID) {
+		before := len(l.answers)
+		l.ask(&request{account: id, make: func() ledger.Command { return ledger.RequestPayout{Amount: amount, Key: key} }})
+		l.settle()
+		for _, a := range l.answers[min(before, len(l.answers)):] {
+			if a.tx.Status == pix.StatusPending && a.tx.Payout.Key == key {
+				tx = a.tx.ID
+			}
+		}
+		return tx
+	}
+	decide := func(tx pix.TxID, word ledger.Approval) {
+		l.ask(&request{account: id, make: func() ledger.Command { return ledger.DecideApproval{ID: tx, Word: word, Operator: "ana"} }})
+		l.settle()
+	}
+	first := waits()
+	t := l.snapshot()
+	decide(first, ledger.Declined)
+	decide(waits(), ledger.Approved)
+	l.carryNewest()
+	l.count("met: another payout instead of one that waited in the snapshot")
+	return t
+}
+
 // afterLateSettlement asks once more for a payout that was voided, or that settled after
 // its void.
 func (l *life) afterLateSettlement() {

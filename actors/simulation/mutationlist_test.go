@@ -930,6 +930,12 @@ var mutations = []mutation{
 		"m.refund() && r.State.Progress != scheme.Unknown:",
 	},
 	{
+		"failed-in-the-gap-waits", "a payout that waited in the snapshot waits on, although its merchant has requested another in the gap because it had failed",
+		"actors/ledger/found_payout.go",
+		"\tfor _, waiting := range c.over {\n",
+		"\tfor _, waiting := range c.over[:0] {\n",
+	},
+	{
 		"unsent-for-sure", "a refund that was not sent again counts as never sent: its case is tried again at once, and the refund may still settle",
 		"actors/ledger/refund_outcome.go",
 		"\t\tt.Transfer.Unsure = true\n\t\tt = d.failRefund",

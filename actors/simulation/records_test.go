@@ -109,7 +109,7 @@ func (c *chronicle) unchanged(l *life, r *ledger.Record, p *chronicled) {
 func (c *chronicle) decided(l *life, r *ledger.Record, before ledger.Approval) {
 	t, want := r.Tx, before
 	switch {
-	case r.Kind == ledger.PayoutApproved:
+	case r.Kind == ledger.PayoutApproved || r.Kind == ledger.PayoutReleased:
 		want = ledger.Approved
 	case r.Kind == ledger.PayoutFailed && t.ReasonCode == ledger.ReasonDeclined:
 		want = ledger.Declined
@@ -242,7 +242,7 @@ func (c *chronicle) rightlyFailed(l *life, r *ledger.Record, old *ledger.Transac
 	case old.Status == pix.StatusQueued && (code == ledger.RefuseLookupFailed.String() || limits(code)):
 		l.fail("record %d of %v: %v is queued, and fails with %s", r.Seq, r.Account, r.Tx.ID, code)
 	case code == ledger.ReasonQueueTimeout && old.Status != pix.StatusQueued, code == ledger.ReasonVoided && old.Status != pix.StatusAccepted && (old.Status != pix.StatusSending || old.ID.Time() > l.terms.RestoredAt),
-		(code == ledger.ReasonExpired || code == ledger.ReasonDeclined) && old.Status != pix.StatusPending:
+		(code == ledger.ReasonExpired || code == ledger.ReasonDeclined) && old.Status != pix.StatusPending && r.Tx.Payout.Released == old.Payout.Released:
 		l.fail("record %d of %v: %v was %v, and fails with %s", r.Seq, r.Account, r.Tx.ID, old.Status, code)
 	case code == ledger.ReasonQueueTimeout:
 		c.tried(l, r, old)

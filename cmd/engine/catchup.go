@@ -211,7 +211,9 @@ const askedAtOnce = 64
 // askInFlight asks the scheme about every payout and refund that it has or may have, and applies what
 // has become of them.
 func (e *Engine) askInFlight(ctx context.Context) error {
-	all, err := e.inFlight()
+	all, err := e.inFlight(func(t *ledger.Transaction) bool {
+		return t.Status == pix.StatusAccepted || t.Status == pix.StatusSending
+	})
 	if err != nil {
 		return err
 	}
@@ -243,8 +245,8 @@ func (e *Engine) askInFlight(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// inFlight finds the payouts and refunds that the scheme has or may have.
-func (e *Engine) inFlight() (all []ledger.Owned, err error) {
+// inFlight finds the payouts and refunds in flight of which wanted is true.
+func (e *Engine) inFlight(wanted func(*ledger.Transaction) bool) (all []ledger.Owned, err error) {
 	lo, hi := layout.OpenRange()
 	err = e.Store.Scan(lo, hi, func(k, v []byte) (bool, error) {
 		account, id, err := layout.DecodeOpenKey(k)
@@ -260,7 +262,7 @@ func (e *Engine) inFlight() (all []ledger.Owned, err error) {
 			e.Config.Log.Error("what is in flight cannot be read", "account", account.String(), "record", seq, "error", err)
 			return true, e.Config.goesOn()
 		}
-		if r.Tx.Status == pix.StatusAccepted || r.Tx.Status == pix.StatusSending {
+		if wanted(r.Tx) {
 			all = append(all, ledger.Owned{Account: account, Tx: r.Tx})
 		}
 		return true, e.Config.goesOn()

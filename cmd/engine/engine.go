@@ -102,7 +102,7 @@ func open(c Config) (*Engine, error) {
 func (e *Engine) openParts() error {
 	for _, step := range []func() error{
 		e.makeFolder, e.openJournal, e.connect, e.takeRestored, e.readTerms, e.openAlerts, e.openRegistry,
-		e.newWebhooks, e.newAccounts, e.openAside, e.Config.goesOn, e.catchUp, e.start,
+		e.newWebhooks, e.newAccounts, e.openAside, e.Config.goesOn, e.catchUp, e.tellHeld, e.start,
 	} {
 		if err := step(); err != nil {
 			return err

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -112,5 +114,68 @@ func TestNotSentAgain(t *testing.T) {
 				t.Errorf("submitted %v times", h.sent)
 			}
 		})
+	}
+}
+
+// TestWaitedInSnapshot makes a snapshot while payouts wait. One is declined in the gap, and its merchant requests it
+// again: after the restore the first has failed, and only the other one is paid. One whose merchant chose the end-to-end id waits until
+// an operator lets it go on; one with an id of the engine's goes on by itself.
+func TestWaitedInSnapshot(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewMem()
+	w := newHarness(t, fs)
+	operate := func(w *harness, method, path, body string) {
+		t.Helper()
+		if status, got := w.operate(method, path, body); status != 200 {
+			t.Fatal(status, got)
+		}
+	}
+	w.receives(500_000, "")
+	operate(w, "PATCH", "/admin/accounts/"+w.ID, `{"approval_threshold":10000}`)
+	declined := w.paidOut(`{"amount":100,"pix_key":"a@pix.test"}`)
+	w.capacity("client_limited")
+	queued := w.paidOut(`{"amount":17,"pix_key":"b@pix.test"}`)
+	own := w.paidOut(`{"amount":18,"pix_key":"c@pix.test","end_to_end_id":"` + pix.EndToEnd("99999004", w.Clock.Now(), "ownownown12") + `"}`)
+	w.becoming(queued.TransactionID, "pending")
+	w.becoming(own.TransactionID, "pending")
+	file := w.snap()
+
+	w.capacity("available")
+	operate(w, "POST", "/admin/payouts/"+declined.TransactionID+"/decline", `{"operator":"ana"}`)
+	instead := w.paidOut(`{"amount":100,"pix_key":"a@pix.test"}`)
+	operate(w, "POST", "/admin/payouts/"+instead.TransactionID+"/approve", `{"operator":"ana"}`)
+	w.becoming(instead.TransactionID, "settled")
+	settled(t, w.Store)
+	w.capacity("client_limited")
+	w.stop()
+
+	restoredAt(t, fs, file, "new")
+	sent := newHolding(0)
+	var log bytes.Buffer
+	logs := func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) }
+	again := w.at(serveHarness(t, fs, backTo("new"), sent.between, logs))
+	again.becoming(declined.TransactionID, "failed")
+	again.becoming(instead.TransactionID, "settled")
+	if status, got := again.operate("POST", "/admin/payouts/"+declined.TransactionID+"/approve", `{"operator":"ana"}`); status != 409 {
+		t.Errorf("approved once more: %d %s", status, got)
+	}
+	again.capacity("available")
+	again.becoming(queued.TransactionID, "settled")
+	if got := again.found(own.TransactionID); got.Status != "pending" {
+		t.Errorf("one whose merchant chose the id: %+v", got)
+	}
+	operate(again, "POST", "/admin/payouts/"+own.TransactionID+"/approve", `{"operator":"ana"}`)
+	again.becoming(own.TransactionID, "settled")
+	again.agrees(again.refundedNow())
+	again.stop()
+	for amount, want := range map[pix.Amount]int{17: 1, 18: 1, 100: 0} {
+		if got := sent.sent[amount*pix.UnitsPerCentavo]; got != want {
+			t.Errorf("%v centavos were sent %d times, want %d", amount, got, want)
+		}
+	}
+	for _, want := range []string{"transaction=" + own.TransactionID + " status=queued amount=1800", "pixd decline fails it\" payouts=1"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log does not say %s:\n%s", want, log.String())
+		}
 	}
 }

@@ -103,6 +103,25 @@ func (e *Engine) canCatchUp(m *restored.Mark) error {
 	return ask(within)
 }
 
+// toldHeld is how many payouts tellHeld names.
+const toldHeld = 20
+
+// tellHeld logs which payouts wait for an operator because the journal was restored.
+func (e *Engine) tellHeld() error {
+	if e.catching == nil && !e.terms.GapOpen {
+		return nil
+	}
+	held, err := e.inFlight(e.terms.Holds)
+	if err != nil || len(held) == 0 {
+		return err
+	}
+	for _, o := range held[:min(len(held), toldHeld)] {
+		e.Config.Log.Warn("a payout waits for an operator since the restore", "account", o.Account.String(), "transaction", o.Tx.Public(), "status", o.Tx.Status.String(), "amount", int64(o.Tx.Amount))
+	}
+	e.Config.Log.Warn("payouts wait for an operator since the restore: pixd approve lets one go on, pixd decline fails it", "payouts", len(held))
+	return nil
+}
+
 func (e *Engine) use() *restored.Use {
 	return &restored.Use{Rows: webhookRows{e.Store}, Elsewhere: e.epochElsewhere(), Now: e.Clock.Stamp(), Most: heldAtOnce, Write: func(ops []wal.Op) error {
 		return e.writeShared(ops...)

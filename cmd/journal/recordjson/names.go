@@ -32,6 +32,7 @@ var fieldNames = map[string]string{
 	"ledger.Claim.Bucket":             "day",
 	"ledger.PayoutPart.Former":        "former_end_to_end_ids",
 	"ledger.PayoutPart.QueueEnds":     "queue_ends_at",
+	"ledger.PayoutPart.Released":      "released_at",
 	"ledger.RefundPart.Code":          "return_code",
 	"ledger.RefundPart.Counts":        "counts_towards",
 	"ledger.PayoutPart.Bucket":        "directory_limit",
