@@ -91,6 +91,16 @@ func pageOfCases(v View, a pix.AccountID, status pix.CaseStatus, page, perPage i
 	return ordinals, err
 }
 
+// CaseRecord returns a case as its newest record has it: what the account's money covers of it is not
+// worked out.
+func (h *History) CaseRecord(a pix.AccountID, ordinal uint64) (k *ledger.Case, err error) {
+	err = h.look(a, func(v View) error {
+		k, err = h.caseRecord(v, a, ordinal)
+		return err
+	})
+	return k, err
+}
+
 // AllCases lists the special-return cases of all accounts, the oldest first. If status is not
 // 0, it lists only cases in that status. The list begins after the key after, which an earlier
 // call returned as next; next is nil at the end. One call lists at most limit cases and reads

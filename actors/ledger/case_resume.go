@@ -14,6 +14,7 @@ type ResumeCase struct {
 	ID       pix.CaseID
 	Operator string // 1 to 100 characters
 	Returned []Returned
+	Unseen   bool // no operator has looked at it: the journal has caught up since; its merchant has a day to defend it, or Terms.MEDDeadline where that is less
 }
 
 // Returned is a return of a received payment as the scheme knows it.
@@ -134,6 +135,10 @@ func (c *resumeFacts) decide(d *draft) Decision {
 	k := d.newest(d.facts.Case)
 	k.Epoch, k.Operator = d.stamp.Terms.Epoch, c.Operator
 	d.schedule(k)
+	if c.Unseen && k.Status == pix.CaseOpen {
+		least := d.stamp.Clock + min(d.stamp.Terms.MEDDeadline, day)
+		k.DeadlineAt, k.DueAt = max(k.DeadlineAt, least), max(k.DueAt, least)
+	}
 	d.mustAddCase(CaseResumed, k, Body{})
 	return d.doneCase(k)
 }

@@ -81,7 +81,7 @@ func (b *bench) analyse(a args) string {
 // the scheme has and the journal lacks: with part=n that of the case's n-th refund, with known=r
 // that of a refund which the journal has; open=1 says that it has not settled yet.
 func (b *bench) resume(a args) string {
-	c := ResumeCase{ID: b.cases[a["id"]], Operator: a["operator"]}
+	c := ResumeCase{ID: b.cases[a["id"]], Operator: a["operator"], Unseen: a["unseen"] != ""}
 	if _, ok := a["found"]; ok {
 		suffix := "0123456789a"
 		if _, ok := a["part"]; ok {

@@ -6,6 +6,7 @@ import (
 
 	"pixd/actors/account"
 	"pixd/actors/pix"
+	"pixd/actors/restored"
 	"pixd/actors/webhook"
 	"pixd/cmd/snapshots"
 	"pixd/wal"
@@ -32,6 +33,13 @@ func (e *Engine) start() (err error) {
 		func(ctx context.Context) { e.scanner.Run(ctx, e.Accounts) },
 	} {
 		e.work.Go(func() { run(ctx) })
+	}
+	known, err := restored.Known(webhookRows{e.Store})
+	if err != nil {
+		return err
+	}
+	if known {
+		e.work.Go(func() { e.resumeCases(ctx) })
 	}
 	e.work.Go(e.keepClock)
 	e.runLoops()

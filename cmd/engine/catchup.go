@@ -139,7 +139,11 @@ func (e *Engine) caughtUp(s *catchup.State, differ []audit.Difference, compared 
 		}
 		return errOtherScheme
 	}
-	if err := e.writeShared(append(restored.Caught(), catchup.Drop())...); err != nil {
+	changes := append(restored.Caught(), catchup.Drop())
+	if compared && len(differ) == 0 && e.terms.Epoch > 0 {
+		changes = append(changes, restored.SetKnown(e.terms.Epoch))
+	}
+	if err := e.writeShared(changes...); err != nil {
 		return err
 	}
 	names := []any{"booked", s.Booked, "kept_aside", e.catchup.Aside.Count(), "differences", len(differ)}

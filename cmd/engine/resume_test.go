@@ -1,97 +1,145 @@
 package engine
 
 import (
-	"math/rand/v2"
-	"sync/atomic"
+	"context"
+	"errors"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"pixd/actors/account"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
-	"pixd/wal"
+	"pixd/actors/restored"
+	"pixd/actors/scheme"
 )
 
-// deaf is a journal that takes as many entries with records as left says and ignores every
-// later one, as if the process had died.
-type deaf struct {
-	account.Journal
-	left *atomic.Int64
+// forgetting is a scheme that cannot say what was returned of one payment. It counts the questions and the
+// returns.
+type forgetting struct {
+	scheme.Scheme
+	mu       sync.Mutex
+	payment  string // end-to-end id; empty: it knows all
+	unheard  int
+	returned int
 }
 
-func (j deaf) Append(e *wal.Entry) wal.Ticket {
-	if len(e.Records) > 0 && j.left.Add(-1) < 0 {
-		return j.Durable()
+func (f *forgetting) between(c *Config) {
+	c.wrapScheme = func(s scheme.Scheme) scheme.Scheme { f.Scheme = s; return f }
+	c.resumeEvery = 20 * time.Millisecond
+}
+
+// Returns implements scheme.Scheme.
+func (f *forgetting) Returns(ctx context.Context, a pix.AccountID, endToEnd string) ([]ledger.Returned, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if endToEnd == f.payment {
+		f.unheard++
+		return nil, errors.New("no such payment")
 	}
-	return j.Journal.Append(e)
+	return f.Scheme.Returns(ctx, a, endToEnd)
 }
 
-// TestResumeUnderOtherFlags checks that a payout held by the last process is resumed by the
-// next process, even if that process has other time limits.
-func TestResumeUnderOtherFlags(t *testing.T) {
-	for name, change := range map[string]func(*Config){
-		"the same":               func(*Config) {},
-		"a longer orphan-after":  func(c *Config) { c.OrphanAfter = 2 * time.Hour },
-		"a shorter timeout":      func(c *Config) { c.SchemeTimeout = time.Millisecond },
-		"a shorter orphan-after": func(c *Config) { c.OrphanAfter = time.Minute },
+// Return implements scheme.Scheme.
+func (f *forgetting) Return(ctx context.Context, r scheme.Refund) (scheme.State, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.returned++
+	return f.Scheme.Return(ctx, r)
+}
+
+func (f *forgetting) counts() (unheard, returned int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.unheard, f.returned
+}
+
+// shortMED are deadlines of special-return cases that a test can wait for.
+func shortMED(c *Config) { c.MEDDeadline, c.MEDAnalysis = 2*time.Second, 9*time.Second }
+
+// heldCases makes a restored journal in the folder "new" whose gap was accepted. Two open cases wait in it for an operator: one
+// was refunded in the gap, the other was not. Their time is over.
+func heldCases(t *testing.T, fs *vfs.MemFS) (w *harness, payment, refunded, open string) {
+	t.Helper()
+	w = newHarness(t, fs, shortMED)
+	p, q := w.receives(50_000, ""), w.receives(60_000, "")
+	_, k := w.reports(p, 50_000)
+	_, l := w.reports(q, 60_000)
+	file := w.snap()
+	w.analysed(k.ID, "AGREED")
+	w.caseIs(k.ID, "closed AGREED 50000 held 0 covered 0 refunded 50000")
+	settled(t, w.Store)
+	w.stop()
+	restoredAt(t, fs, file, "new")
+	without := w.at(serveHarness(t, fs, shortMED, from("new")))
+	without.becomes("their time is over", 10*time.Second, func() bool {
+		_, got := without.operate("GET", "/admin/alerts", "")
+		return strings.Count(got, `"med_undecided"`) == 2
+	})
+	without.stop()
+	return w, p.EndToEnd, k.ID, l.ID
+}
+
+// TestCasesGoOn accepts a gap and catches up at a later start: the cases that waited for an operator go on by
+// themselves, and each payment is refunded once. A case of whose payment the scheme cannot speak waits alone, and is tried again.
+func TestCasesGoOn(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewMem()
+	w, payment, refunded, open := heldCases(t, fs)
+	f := &forgetting{payment: payment}
+	again := w.at(serveHarness(t, fs, shortMED, backTo("new"), f.between))
+	waits := func(id string) bool { _, awaits := again.operatorOf(id); return awaits }
+	again.becomes("one goes on", soon, func() bool { return !waits(open) })
+	if got := again.caseOf(open); got != "open - 60000 held 60000 covered 60000 refunded 0" {
+		t.Errorf("its merchant has no time to defend it: %s", got)
+	}
+	again.becomes("the other is tried again", soon, func() bool { n, _ := f.counts(); return n > 2 })
+	if got := again.caseOf(refunded); !waits(refunded) || got != "open - 50000 held 0 covered 0 refunded 50000" {
+		t.Errorf("of its payment nothing is known: %s", got)
+	}
+	f.mu.Lock()
+	f.payment = ""
+	f.mu.Unlock()
+	again.becomes("both go on", soon, func() bool { return !waits(refunded) })
+	again.caseIs(open, "closed AGREED 60000 held 0 covered 0 refunded 60000")
+	again.caseIs(refunded, "closed AGREED 50000 held 0 covered 0 refunded 50000")
+	if _, n := f.counts(); n != 1 {
+		t.Errorf("%d refunds were sent", n)
+	}
+	again.agrees(again.refundedNow())
+	again.stop()
+	once := w.at(serveHarness(t, fs, shortMED, backTo("new"), f.between))
+	once.agrees(once.refundedNow())
+}
+
+// TestCasesWaitOn catches up with a scheme that keeps no book, and with one that does not list what it has returned: nobody knows
+// whether the journal lacks nothing, so the cases go on waiting for an operator.
+func TestCasesWaitOn(t *testing.T) {
+	t.Parallel()
+	for name, k := range map[string]*told{
+		"no book": {book: func() (*scheme.Book, error) { return &scheme.Book{}, nil }},
+		"another book": {list: func(p *scheme.MovementPage) error {
+			p.Movements = nil
+			return nil
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kept := heldAndLost(t)
-			config := crashConfig(kept)
-			change(&config)
-			e, err := Open(config)
-			if err != nil {
-				t.Fatal(err)
+			t.Parallel()
+			fs := vfs.NewMem()
+			w, _, refunded, open := heldCases(t, fs)
+			often := func(c *Config) { c.resumeEvery = 20 * time.Millisecond }
+			again := w.at(serveHarness(t, fs, shortMED, backTo("new"), k.between, often))
+			if known, err := restored.Known(again.Store); known || err != nil {
+				t.Errorf("the gap is known: %v", err)
 			}
-			defer func() {
-				if err := e.Close(); err != nil {
-					t.Error(err)
+			time.Sleep(300 * time.Millisecond)
+			for _, id := range []string{refunded, open} {
+				if _, awaits := again.operatorOf(id); !awaits {
+					t.Errorf("%s goes on: %s", id, again.caseOf(id))
 				}
-			}()
-			if open, err := inFlight(e); err != nil || len(open) > 1 {
-				t.Fatalf("open %v, %v", open, err)
-			}
-			if err := comesToRest(e); err != nil {
-				t.Error(err)
 			}
 		})
 	}
-}
-
-// heldAndLost returns the disk of a process that held a payout, sent it, and died before it
-// could record the outcome.
-func heldAndLost(t *testing.T) *vfs.MemFS {
-	t.Helper()
-	disk := vfs.NewCrashableMem()
-	left := &atomic.Int64{}
-	left.Store(1 << 30)
-	config := crashConfig(disk)
-	config.SettleDelay = 50 * time.Millisecond
-	config.wrap = func(j account.Journal) account.Journal { return deaf{j, left} }
-	e, err := Open(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids, err := populate(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	left.Store(1) // the journal takes the entry that holds the money, and no entry after it
-	go func() {
-		_, _ = e.Accounts.Do(ids[0], ledger.RequestPayout{
-			Amount: 100, Key: pix.Key{Type: pix.KeyEmail, Value: "settle-now@pix.test"},
-		})
-	}()
-	for deadline := time.Now().Add(5 * time.Second); left.Load() >= 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the payout was never carried")
-		}
-	}
-	kept := disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 2))})
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return kept
 }

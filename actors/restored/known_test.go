@@ -1,0 +1,43 @@
+package restored
+
+import (
+	"encoding/hex"
+	"testing"
+
+	"pixd/wal"
+)
+
+// named are named values in memory.
+type named map[string][]byte
+
+// Get implements layout.Getter.
+func (n named) Get(key []byte) ([]byte, bool, error) {
+	v, ok := n[string(key)]
+	return v, ok, nil
+}
+
+// TestKnown checks of which gap a journal lacks nothing: of the newest alone.
+func TestKnown(t *testing.T) {
+	v := named{}
+	known := func(want bool) {
+		t.Helper()
+		if got, err := Known(v); got != want || err != nil {
+			t.Errorf("known: %v, %v, want %v", got, err, want)
+		}
+	}
+	known(false)
+	op := SetKnown(3)
+	if got := hex.EncodeToString(op.Value); got != "0000000000000003" || string(op.Key) != string(wal.MetaKey("gap_known")) {
+		t.Errorf("stored as %q %s, which is for ever", op.Key, got)
+	}
+	v[string(op.Key)] = op.Value
+	known(false) // there is no gap
+	v[string(wal.MetaKey(MetaGap))] = pair(3, 1_800_000_000_000)
+	known(true)
+	v[string(wal.MetaKey(MetaGap))] = pair(4, 1_900_000_000_000)
+	known(false)
+	v[string(op.Key)] = []byte("short")
+	if _, err := Known(v); err == nil {
+		t.Error("a damaged value is believed")
+	}
+}
