@@ -35,6 +35,8 @@ type Clock struct {
 	floor pix.Millis // time stamp of the journal's newest record at the start; no stamp is earlier
 	start pix.Millis // engine time at the start of the process
 
+	least atomic.Int64 // no stamp is earlier than this, either; see NotBefore
+
 	unsure atomic.Bool // the scheme has stated no time yet or a different one, and no operator has accepted that
 	behind atomic.Bool // at the start, engine time was behind the newest record (floor), and no operator has accepted that
 
@@ -55,17 +57,20 @@ func New(s Sources, newest pix.Millis) *Clock {
 	return c
 }
 
+// NotBefore lets no later stamp be earlier than at.
+func (c *Clock) NotBefore(at pix.Millis) { c.least.Store(int64(at)) }
+
 // Now returns engine time, which never goes back.
 func (c *Clock) Now() pix.Millis { return c.base + c.from.Elapsed() }
 
 // Stamp returns the time stamp for a record that is made now.
-func (c *Clock) Stamp() pix.Millis { return max(c.Now(), c.floor) }
+func (c *Clock) Stamp() pix.Millis { return max(c.Now(), c.floor, pix.Millis(c.least.Load())) }
 
 // Read returns engine time and the other times that a decision of the ledger needs.
 func (c *Clock) Read() pix.Reading {
 	now := c.Now()
 	return pix.Reading{
-		Time: max(now, c.floor), Clock: now, Start: c.start,
+		Time: max(now, c.floor, pix.Millis(c.least.Load())), Clock: now, Start: c.start,
 		Doubted: c.unsure.Load() || now < c.floor && c.behind.Load(),
 	}
 }

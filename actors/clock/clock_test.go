@@ -146,3 +146,17 @@ func TestBehind(t *testing.T) {
 		t.Errorf("accepted: %+v", r)
 	}
 }
+
+// TestNotBefore checks that no stamp is earlier than an instant that the caller names, and that this is no doubt.
+func TestNotBefore(t *testing.T) {
+	b := newBench(0)
+	b.clock.Stated(noon)
+	b.clock.NotBefore(noon + 10)
+	if r := b.clock.Read(); b.clock.Stamp() != noon+10 || r.Time != noon+10 || r.Clock != noon || r.Doubted || b.clock.Behind() != 0 {
+		t.Errorf("stamp %v, reading %+v, behind %v", b.clock.Stamp(), r, b.clock.Behind())
+	}
+	b.pass(11)
+	if r := b.clock.Read(); b.clock.Stamp() != noon+11 || r.Time != noon+11 {
+		t.Errorf("stamp %v, reading %+v", b.clock.Stamp(), r)
+	}
+}

@@ -53,11 +53,12 @@ func (t *Terms) goOnWith(x *Transaction, mayBeBack bool) Goal {
 func (t *Terms) restoredSince(x *Transaction) bool { return x.ID.Time() <= t.RestoredAt }
 
 // sentBefore tells whether a payout that is on its way may have been sent before a restore, and may have
-// failed since. One that waited for capacity or approval and was sent after the restore is on its way for the
-// first time: the scheme has told of no other.
+// failed since. One that waited for capacity or approval and was sent, or let go on, after the restore is on its way
+// for the first time: the scheme has told of no other.
 func (t *Terms) sentBefore(x *Transaction) bool {
 	waited := x.Payout.QueueEnds != 0 || x.Payout.Decision != 0
-	return t.restoredSince(x) && !(waited && x.Transfer.AcceptedAt > t.RestoredAt)
+	since := max(x.Transfer.AcceptedAt, x.Payout.Released) > t.RestoredAt
+	return t.restoredSince(x) && !(waited && since)
 }
 
 // Launch is an order to start a child actor.

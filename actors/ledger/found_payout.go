@@ -32,8 +32,10 @@ type foundPayout struct {
 	FindPayout
 	chain    Chain
 	own      bool           // the engine did not compute the id
+	repeats  bool           // a payout here has the id
+	later    bool           // the id is of a later attempt than those in the journal
 	suffixes []string       // of the attempts before it that the journal lacks, too
-	over     []*Transaction // payouts of the attempt before it that wait here: they have failed in the gap
+	over     []*Transaction // equal payouts that wait here: it was requested instead of them
 }
 
 func (c FindPayout) gather(g *gathering) (decider, error) {
@@ -64,52 +66,66 @@ var (
 )
 
 // attemptsSought is how many attempts beyond the newest in the journal, and before it, are looked at to
-// see whether the engine computed an id.
-const attemptsSought = 64
+// see whether the engine computed an id. Each refusal of a request takes one.
+const attemptsSought = 512
 
 // foundChain finds out whether the engine computed the end-to-end id of a payout that the journal
-// lacks, and which other payouts have the id.
+// lacks, and which other payouts have the id or are equal and wait.
 func (g *gathering) foundChain(f *foundPayout) error {
 	print := pix.Fingerprint{Account: g.account.ID, Amount: f.Amount, KeyType: f.Key.Type, Key: f.Key.Value}
-	secret, suffix := g.stamp.Terms.Secret, f.EndToEnd[len(f.EndToEnd)-pix.SuffixChars:]
 	newest, row, err := g.newestAttempt(print)
 	if err != nil {
 		return err
 	}
-	next := newest // the first attempt that the journal lacks
+	f.own = !g.computed(f, print, newest, row != nil)
 	if row != nil {
+		if err := g.overSince(f, row); err != nil {
+			return err
+		}
+	}
+	if !f.own {
+		return g.computedChain(f)
+	}
+	f.chain, err = g.ownRow(f.EndToEnd)
+	f.repeats = f.chain.Shared != nil
+	return err
+}
+
+// computed reports whether the engine computed the id of a payout that the journal lacks, and finds its attempt. newest is the
+// newest attempt in the journal, where there is one.
+func (g *gathering) computed(f *foundPayout, print pix.Fingerprint, newest uint64, there bool) bool {
+	secret, suffix := g.stamp.Terms.Secret, f.EndToEnd[len(f.EndToEnd)-pix.SuffixChars:]
+	next := newest // the first attempt that the journal lacks
+	if there {
 		next++
 	}
-	first := max(newest, attemptsSought) - attemptsSought
-	for attempt := first; attempt < next+attemptsSought; attempt++ {
+	for attempt := max(newest, attemptsSought) - attemptsSought; attempt < next+attemptsSought; attempt++ {
 		if print.Suffix(secret, attempt) != suffix {
 			continue
 		}
 		for lacks := next; lacks < attempt; lacks++ {
 			f.suffixes = append(f.suffixes, print.Suffix(secret, lacks))
 		}
-		f.chain = Chain{Suffix: suffix, Attempt: attempt}
-		if row != nil && attempt > newest {
-			if err := g.overSince(f, row); err != nil {
-				return err
-			}
-		}
-		return g.computedChain(f)
+		f.chain, f.later = Chain{Suffix: suffix, Attempt: attempt}, there && attempt >= next
+		return true
 	}
-	f.own = true
-	f.chain, err = g.ownRow(f.EndToEnd)
-	return err
+	return false
 }
 
-// overSince finds the payouts of the journal's newest attempt that wait to be sent. A later attempt proves that
-// they have failed in the gap: until then an equal request gets the id of the same attempt.
+// overSince finds the equal payouts that wait here and that may have failed in the gap, because the scheme has one that was requested later,
+// under another id: it must not be paid beside that. A later attempt proves that they have failed, whatever has become of it: until
+// then an equal request gets the id of the same attempt. row is that of the journal's newest attempt.
 func (g *gathering) overSince(f *foundPayout, row *layout.EndToEndRow) error {
+	if row.Account != g.account.ID || f.Result == TransferIsRejected && !f.later {
+		return nil
+	}
 	for _, member := range row.All() {
 		t, err := g.member(row, member)
 		if err != nil {
 			return err
 		}
-		if t.waits() && g.stamp.Terms.restoredSince(t) && g.Carried(t.ID) == nil {
+		instead := f.ID.Time() >= t.ID.Time() && f.EndToEnd != t.EndToEnd
+		if instead && t.waits() && g.stamp.Terms.restoredSince(t) && g.Carried(t.ID) == nil {
 			f.over = append(f.over, t)
 			g.stakes.released += t.Gross()
 		}
@@ -118,7 +134,8 @@ func (g *gathering) overSince(f *foundPayout, row *layout.EndToEndRow) error {
 }
 
 // computedChain finds the payouts that have an id which the engine computed. An older id with the
-// same suffix makes room for the new one; beside a newer one the payout's row lies under its full id.
+// same suffix makes room for the new one, and what waits under the older one stays in the row, because it takes the
+// new id when it is sent; beside a newer one the payout's row lies under its full id.
 func (g *gathering) computedChain(f *foundPayout) error {
 	row, ok, err := g.endToEnd(layout.SuffixKey(f.chain.Suffix))
 	if err != nil || !ok {
@@ -133,8 +150,11 @@ func (g *gathering) computedChain(f *foundPayout) error {
 	case err != nil:
 		return err
 	case use.endToEnd == f.EndToEnd:
-		f.chain.Shared = use.row
+		f.chain.Shared, f.repeats = use.row, true
 	case use.named < ExpiryOf(f.EndToEnd):
+		if slices.ContainsFunc(use.all, func(t *Transaction) bool { return t.waits() && !t.Payout.OwnEndToEnd }) {
+			f.chain.Shared = use.row
+		}
 		f.chain.Moved, err = g.moved(use.endToEnd, &row)
 	default:
 		f.own, f.chain.Attempt = true, 0
@@ -158,6 +178,8 @@ func (c *foundPayout) decide(d *draft) Decision {
 		row := *shared
 		row.Members = append(slices.Clone(row.Members), layout.Member{ID: t.ID, Seq: d.account.Seq + 1})
 		b.Row = &row
+	}
+	if c.repeats {
 		t.Payout.Repeat, t.Payout.DuplicateOf = true, c.chain.holder()
 	}
 	d.show(&t)

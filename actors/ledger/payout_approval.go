@@ -37,15 +37,15 @@ func (c DecideApproval) gather(g *gathering) (decider, error) {
 
 // mayBePaid tells whether a payout waits since before an accepted gap: nobody knows what the scheme has done in it.
 func (t *Terms) mayBePaid(p *Transaction) bool {
-	return t.GapOpen && p.waits() && p.ID.Time() <= t.GapEnd && p.Payout.Released < t.GapEnd
+	return t.GapOpen && p.waits() && p.ID.Time() <= t.GapEnd && p.Payout.Released <= t.GapEnd
 }
 
 // Holds tells whether a payout that waits is sent only once an operator lets it go on: it may have been paid
 // in a gap, or may have failed in one. After a restore the latter holds of an id that the merchant chose: another payout that was
-// requested instead has another id, and the scheme would pay both. Of ids that the engine computes the next attempt
-// tells (see FindPayout), and a repeat has the same id.
+// requested instead may be unequal, and has another id: the scheme would pay both. Where the engine computes the ids, an
+// equal one tells that the scheme has (see FindPayout), and one that is requested now has the same id.
 func (t *Terms) Holds(p *Transaction) bool {
-	mayHaveFailed := p.waits() && p.Payout.OwnEndToEnd && t.restoredSince(p) && p.Payout.Released < t.RestoredAt
+	mayHaveFailed := p.waits() && p.Payout.OwnEndToEnd && t.restoredSince(p) && p.Payout.Released <= t.RestoredAt
 	return mayHaveFailed || t.mayBePaid(p)
 }
 
@@ -71,7 +71,10 @@ func (c *approvalFacts) decide(d *draft) Decision {
 		return refuseWith(refuse(RefuseInactive, "the account is not active"))
 	}
 	if held {
-		t.Payout.Released = d.stamp.Clock
+		t.Payout.Released = d.stamp.Time
+		if t.Payout.QueueEnds != 0 {
+			t.Payout.QueueEnds = d.stamp.Clock + d.stamp.Terms.QueueTTL
+		}
 	}
 	expired := t.Payout.OwnEndToEnd && NeedsRenewal(&t, d.stamp.Reading)
 	if c.Word == Approved && expired {

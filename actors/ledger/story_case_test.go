@@ -36,13 +36,13 @@ func (b *bench) refund(a args) string {
 }
 
 // transactionOf returns the newest state of a transaction.
-func (b *bench) transactionOf(id pix.TxID) *Transaction {
-	for i := len(b.records) - 1; i >= 0; i-- {
-		if t := b.records[i].Tx; t != nil && t.ID == id {
+func (h *harness) transactionOf(id pix.TxID) *Transaction {
+	for i := len(h.records) - 1; i >= 0; i-- {
+		if t := h.records[i].Tx; t != nil && t.ID == id {
 			return t
 		}
 	}
-	b.t.Fatalf("no record about %v", id)
+	h.t.Fatalf("no record about %v", id)
 	return nil
 }
 

@@ -252,6 +252,7 @@ func (l *life) boot() {
 	if err := restored.ReadTerms(l.hookRows(), &l.terms); err != nil {
 		l.fail("terms: %v", err)
 	}
+	l.time.NotBefore(l.terms.RestoredAt + 1)
 	config.Recent, config.Terms = account.NewRecent(l.few(1<<15)), l.terms
 	l.deps = account.Dependencies{
 		Config:  config,

@@ -77,9 +77,10 @@ func (c *chronicle) instants(l *life, r *ledger.Record, before *ledger.Transacti
 }
 
 // stamped checks that a record's time is the latest of three times: engine time, the time of
-// the account's record before it, and the time of the newest record of earlier processes.
+// the account's record before it, and the time of the newest record of earlier processes; or, in a restored journal, the
+// time after it was taken into use.
 func (c *chronicle) stamped(l *life, r *ledger.Record, head *ledger.Account, made written) {
-	if want := max(made.clock, made.floor, head.Time); r.Time != want {
+	if want := max(made.clock, made.floor, made.terms.RestoredAt+1, head.Time); r.Time != want {
 		l.fail("record %d of %v is stamped %v, engine time is %v", r.Seq, r.Account, r.Time, want)
 	}
 	if !made.doubted && made.clock+clocksDiffer < made.at || !made.doubted && made.clock > made.at+clocksDiffer {

@@ -75,6 +75,7 @@ func (l *life) Begin(_ *actor.PID, job *transfer.Job) {
 		l.fail("%v is retried %d ms after its time in the queue", j.Tx.ID, at.Clock-j.Tx.Payout.QueueEnds)
 	}
 	first := j.Goal == ledger.GoalClear && j.Tx.SentAt() > l.terms.RestoredAt && (j.Tx.Payout.QueueEnds != 0 || j.Tx.Payout.Decision != 0) // it waited in the snapshot
+	first = first || j.Tx.Payout.Released > l.terms.RestoredAt
 	if j.Tx.ID.Time() <= l.terms.RestoredAt && j.Tx.Refund.Case == nil && !first && (j.Goal == ledger.GoalResume || j.Goal == ledger.GoalClear) {
 		l.fail("%v is from before a restore: it may have failed since, and is to be sent again", j.Tx.ID)
 	}

@@ -41,6 +41,9 @@ func (e *Engine) start() (err error) {
 	if known {
 		e.work.Go(func() { e.resumeCases(ctx) })
 	}
+	if e.terms.RestoredAt != 0 {
+		e.work.Go(e.tellHeld)
+	}
 	e.work.Go(e.keepClock)
 	e.runLoops()
 	return nil

@@ -264,12 +264,12 @@ func (e *Engine) inFlight(wanted func(*ledger.Transaction) bool) (all []ledger.O
 		r, err := rows{e.Store}.Record(account, seq)
 		if err != nil || r.Tx == nil || r.Tx.ID != id { // a damaged account is closed off when it is used
 			e.Config.Log.Error("what is in flight cannot be read", "account", account.String(), "record", seq, "error", err)
-			return true, e.Config.goesOn()
+			return true, errors.Join(e.ending.Err(), e.Config.goesOn())
 		}
 		if wanted(r.Tx) {
 			all = append(all, ledger.Owned{Account: account, Tx: r.Tx})
 		}
-		return true, e.Config.goesOn()
+		return true, errors.Join(e.ending.Err(), e.Config.goesOn())
 	})
 	return all, err
 }

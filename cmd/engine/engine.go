@@ -102,7 +102,7 @@ func open(c Config) (*Engine, error) {
 func (e *Engine) openParts() error {
 	for _, step := range []func() error{
 		e.makeFolder, e.openJournal, e.connect, e.takeRestored, e.readTerms, e.openAlerts, e.openRegistry,
-		e.newWebhooks, e.newAccounts, e.openAside, e.Config.goesOn, e.catchUp, e.tellHeld, e.start,
+		e.newWebhooks, e.newAccounts, e.openAside, e.Config.goesOn, e.catchUp, e.start,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -147,7 +147,11 @@ func (e *Engine) readTerms() error {
 		return err
 	}
 	e.terms.GapOpen = uncaught != nil && e.catching == nil
-	return restored.ReadTerms(webhookRows{e.Store}, &e.terms)
+	if err := restored.ReadTerms(webhookRows{e.Store}, &e.terms); err != nil {
+		return err
+	}
+	e.Clock.NotBefore(e.terms.RestoredAt + 1) // what is made from now on is younger than what was restored
+	return nil
 }
 
 // openRegistry restores the registry, and what is kept beside it.

@@ -164,6 +164,9 @@ func TestWaitedInSnapshot(t *testing.T) {
 	if got := again.found(own.TransactionID); got.Status != "pending" {
 		t.Errorf("one whose merchant chose the id: %+v", got)
 	}
+	if _, got := again.operate("GET", "/admin/payouts?status=queued", ""); strings.Count(got, `"awaits_operator":true`) != 1 {
+		t.Errorf("what is queued: %s", got)
+	}
 	operate(again, "POST", "/admin/payouts/"+own.TransactionID+"/approve", `{"operator":"ana"}`)
 	again.becoming(own.TransactionID, "settled")
 	again.agrees(again.refundedNow())

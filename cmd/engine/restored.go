@@ -107,19 +107,15 @@ func (e *Engine) canCatchUp(m *restored.Mark) error {
 const toldHeld = 20
 
 // tellHeld logs which payouts wait for an operator because the journal was restored.
-func (e *Engine) tellHeld() error {
-	if e.catching == nil && !e.terms.GapOpen {
-		return nil
-	}
+func (e *Engine) tellHeld() {
 	held, err := e.inFlight(e.terms.Holds)
-	if err != nil || len(held) == 0 {
-		return err
-	}
+	e.logError("payouts that wait since the restore not looked for", err)
 	for _, o := range held[:min(len(held), toldHeld)] {
 		e.Config.Log.Warn("a payout waits for an operator since the restore", "account", o.Account.String(), "transaction", o.Tx.Public(), "status", o.Tx.Status.String(), "amount", int64(o.Tx.Amount))
 	}
-	e.Config.Log.Warn("payouts wait for an operator since the restore: pixd approve lets one go on, pixd decline fails it", "payouts", len(held))
-	return nil
+	if len(held) > 0 {
+		e.Config.Log.Warn("payouts wait for an operator since the restore: pixd approve lets one go on, pixd decline fails it", "payouts", len(held))
+	}
 }
 
 func (e *Engine) use() *restored.Use {

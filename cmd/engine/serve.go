@@ -117,6 +117,7 @@ func (s *Served) adminOptions(b Build) (admin.Options, error) {
 		Alerts:    s.Config.alerts.Read,
 		Audit:     s.audit,
 		Awaits:    func(k *ledger.Case) bool { return k.AwaitsOperator(&s.terms) },
+		Holds:     s.terms.Holds,
 		Returns:   s.returnsOf,
 		Snapshots: s.snapshots,
 		Metrics:   s.meters.handler(), GuardMetrics: s.certs[1] != nil,

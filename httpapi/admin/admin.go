@@ -54,6 +54,8 @@ type Options struct {
 	// Awaits tells whether a special-return case waits for an operator since a restore; nil:
 	// none does.
 	Awaits func(*ledger.Case) bool
+	// Holds tells whether a payout waits for an operator since a restore; nil: none does.
+	Holds func(*ledger.Transaction) bool
 	// Returns asks the scheme which returns it has of a payment that an account received.
 	Returns func(account pix.AccountID, endToEnd string) ([]ledger.Returned, error)
 

@@ -30,9 +30,13 @@ type History interface {
 }
 
 // ownedItem returns a transaction as merchants see it, preceded by its account and its state.
-// The state is the exact status: to merchants every payout in flight is pending.
+// The state is the exact status: to merchants every payout in flight is pending. A payout that waits for an operator since a
+// restore says so.
 func (s *service) ownedItem(o ledger.Owned) json.RawMessage {
 	begin := `{"account_id":"` + o.Account.String() + `","state":"` + o.Tx.Status.String() + `",`
+	if s.Holds != nil && s.Holds(o.Tx) {
+		begin += `"awaits_operator":true,`
+	}
 	return append([]byte(begin), httpapi.Item(o.Tx, s.Banks)[1:]...)
 }
 

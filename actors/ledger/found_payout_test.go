@@ -1,0 +1,51 @@
+package ledger
+
+import (
+	"testing"
+
+	"pixd/actors/pix"
+)
+
+// TestFoundInstead tells a restored account of a payout that it lacks, while an equal one waits: the one that waits fails
+// where the other may have been requested instead of it, and only there.
+func TestFoundInstead(t *testing.T) {
+	own := endToEnd("x")
+	for name, c := range map[string]struct {
+		change func(h *harness, waits *Transaction, f *FindPayout)
+		fails  bool
+	}{
+		"requested later":           {func(*harness, *Transaction, *FindPayout) {}, true},
+		"pending at the scheme":     {func(_ *harness, _ *Transaction, f *FindPayout) { f.Result = TransferIsAccepted }, true},
+		"requested earlier":         {func(_ *harness, w *Transaction, f *FindPayout) { f.ID = pix.NewTxID(w.ID.Time()-1, [10]byte{1}) }, false},
+		"carried by a child":        {func(h *harness, w *Transaction, _ *FindPayout) { h.carried[w.ID] = w }, false},
+		"requested since":           {func(h *harness, w *Transaction, _ *FindPayout) { h.terms.RestoredAt = w.ID.Time() - 1 }, false},
+		"rejected, under an own id": {func(_ *harness, _ *Transaction, f *FindPayout) { f.Result, f.Reason = TransferIsRejected, "AC03" }, false},
+		"under the same id":         {func(_ *harness, w *Transaction, f *FindPayout) { f.EndToEnd = w.EndToEnd }, false},
+		"another amount":            {func(_ *harness, _ *Transaction, f *FindPayout) { f.Amount++ }, false},
+		"another key":               {func(_ *harness, _ *Transaction, f *FindPayout) { f.Key.Value = "bob@example.com" }, false},
+		"rejected, of a later attempt": {func(h *harness, _ *Transaction, f *FindPayout) {
+			f.Result, f.Reason = TransferIsRejected, "AC03"
+			f.EndToEnd = own[:21] + (pix.Fingerprint{Account: testAccount, Amount: f.Amount, KeyType: f.Key.Type, Key: f.Key.Value}).Suffix(h.terms.Secret, attemptsSought)
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t)
+			h.open(DefaultSettings(), 1_000_000)
+			key := pix.Key{Type: pix.KeyEmail, Value: "ana@example.com"}
+			w := h.step(RequestPayout{Amount: 100, Key: key}).Launch[0].Tx
+			w = h.step(ResolveTransfer{ID: w.ID, EndToEnd: w.EndToEnd, Result: TransferIsLimited, Refusal: RefuseRateLimited}).Tx
+			clear(h.carried)
+			h.terms.RestoredAt = w.ID.Time()
+			f := FindPayout{ID: pix.NewTxID(w.ID.Time()+1, [10]byte{1}), EndToEnd: own, Amount: 100, Key: key, Result: TransferIsSettled}
+			c.change(h, w, &f)
+			h.step(f)
+			after, want := h.transactionOf(w.ID), pix.StatusQueued
+			if c.fails {
+				want = pix.StatusFailed
+			}
+			if after.Status != want || c.fails != (after.ReasonCode == ReasonVoided) {
+				t.Errorf("the one that waited is %v (%s), want %v", after.Status, after.ReasonCode, want)
+			}
+		})
+	}
+}
