@@ -273,31 +273,3 @@ func (e *Engine) inFlight(wanted func(*ledger.Transaction) bool) (all []ledger.O
 	})
 	return all, err
 }
-
-// askAbout asks the scheme about one payout or refund; true: it has ended.
-func (e *Engine) askAbout(ctx context.Context, o ledger.Owned) (bool, error) {
-	var state scheme.State
-	err := catchup.Try(ctx, e.Config.SchemeTimeout, func(ctx context.Context) (err error) {
-		state, err = e.scheme.Ask(ctx, o.Tx.ID, o.Tx.EndToEnd)
-		return err
-	})
-	if err != nil {
-		return false, err
-	}
-	c := ledger.ResolveTransfer{ID: o.Tx.ID, EndToEnd: o.Tx.EndToEnd, Notice: true, Restored: true, Reason: state.Reason}
-	switch state.Progress {
-	case scheme.Settled:
-		c.Result = ledger.TransferIsSettled
-	case scheme.Rejected:
-		c.Result = ledger.TransferIsRejected
-	case scheme.Unknown, scheme.Pending:
-		return false, nil
-	}
-	done := make(chan error, 1)
-	e.Accounts.Tell(o.Account, c, func(_ bool, err error) { done <- err })
-	if err := <-done; err != nil {
-		e.Config.Log.Error("what has become of a payout or refund cannot be booked", "account", o.Account.String(), "transaction", o.Tx.Public(), "error", err)
-		return false, nil
-	}
-	return true, nil
-}

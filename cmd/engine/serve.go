@@ -118,6 +118,7 @@ func (s *Served) adminOptions(b Build) (admin.Options, error) {
 		Audit:     s.audit,
 		Awaits:    func(k *ledger.Case) bool { return k.AwaitsOperator(&s.terms) },
 		Holds:     s.terms.Holds,
+		AskHeld:   s.askHeld,
 		Returns:   s.returnsOf,
 		Snapshots: s.snapshots,
 		Metrics:   s.meters.handler(), GuardMetrics: s.certs[1] != nil,

@@ -56,6 +56,9 @@ type Options struct {
 	Awaits func(*ledger.Case) bool
 	// Holds tells whether a payout waits for an operator since a restore; nil: none does.
 	Holds func(*ledger.Transaction) bool
+	// AskHeld asks the scheme about such a payout before an operator's decision about it. known: the scheme has it; what
+	// has become of it is booked.
+	AskHeld func(ledger.Owned) (known bool, err error)
 	// Returns asks the scheme which returns it has of a payment that an account received.
 	Returns func(account pix.AccountID, endToEnd string) ([]ledger.Returned, error)
 

@@ -27,12 +27,32 @@ func (s *service) decide(word ledger.Approval) handler {
 		if err != nil {
 			return 0, nil, err
 		}
+		if err := s.askHeld(o, word); err != nil {
+			return 0, nil, err
+		}
 		a, err := s.do(o.Account, ledger.DecideApproval{ID: o.Tx.ID, Word: word, Operator: name})
 		if err != nil {
 			return 0, nil, err
 		}
 		return fasthttp.StatusOK, s.ownedItem(ledger.Owned{Account: o.Account, Tx: a.Tx}), nil
 	})
+}
+
+// askHeld asks the scheme about a payout that waits for an operator since a restore: it may have been sent before. One that
+// is declined may be where the scheme cannot be asked.
+func (s *service) askHeld(o *ledger.Owned, word ledger.Approval) error {
+	if s.Holds == nil || !s.Holds(o.Tx) {
+		return nil
+	}
+	known, err := s.AskHeld(*o)
+	switch {
+	case known && err == nil:
+		return control.Refuse(fasthttp.StatusConflict, "the scheme has had the payout since before the restore: what has become of it is booked, and it is not sent again")
+	case err != nil && word == ledger.Approved:
+		s.Log.Warn("the scheme could not be asked about a payout", "transaction", o.Tx.Public(), "error", err)
+		return control.Refuse(fasthttp.StatusServiceUnavailable, "the scheme could not say whether it has the payout: try again")
+	}
+	return nil
 }
 
 // payout returns the payout that the path names, by its transaction_id or its id. It does
