@@ -35,7 +35,7 @@ type Clock struct {
 	floor pix.Millis // time stamp of the journal's newest record at the start; no stamp is earlier
 	start pix.Millis // engine time at the start of the process
 
-	least atomic.Int64 // no stamp is earlier than this, either; see NotBefore
+	least atomic.Int64 // no stamp is earlier than this, either; see After
 
 	unsure atomic.Bool // the scheme has stated no time yet or a different one, and no operator has accepted that
 	behind atomic.Bool // at the start, engine time was behind the newest record (floor), and no operator has accepted that
@@ -57,8 +57,17 @@ func New(s Sources, newest pix.Millis) *Clock {
 	return c
 }
 
-// NotBefore lets no later stamp be earlier than at.
-func (c *Clock) NotBefore(at pix.Millis) { c.least.Store(int64(at)) }
+// After lets every later stamp be later than at. Where engine time has not reached at, it is doubted, as where it is
+// behind the newest record.
+func (c *Clock) After(at pix.Millis) {
+	c.least.Store(int64(at + 1))
+	if c.Now() < at {
+		c.behind.Store(true)
+	}
+}
+
+// reached is the time up to which the journal knows that time has passed.
+func (c *Clock) reached() pix.Millis { return max(c.floor, pix.Millis(c.least.Load())-1) }
 
 // Now returns engine time, which never goes back.
 func (c *Clock) Now() pix.Millis { return c.base + c.from.Elapsed() }
@@ -71,7 +80,7 @@ func (c *Clock) Read() pix.Reading {
 	now := c.Now()
 	return pix.Reading{
 		Time: max(now, c.floor, pix.Millis(c.least.Load())), Clock: now, Start: c.start,
-		Doubted: c.unsure.Load() || now < c.floor && c.behind.Load(),
+		Doubted: c.unsure.Load() || now < c.reached() && c.behind.Load(),
 	}
 }
 
@@ -79,8 +88,8 @@ func (c *Clock) Read() pix.Reading {
 func (c *Clock) Doubted() bool { return c.Read().Doubted }
 
 // Behind returns by how many ms engine time is behind the newest record that the journal
-// had at the start; 0: it is not behind.
-func (c *Clock) Behind() pix.Millis { return max(0, c.floor-c.Now()) }
+// had at the start, or the time that After was called with; 0: it is not behind.
+func (c *Clock) Behind() pix.Millis { return max(0, c.reached()-c.Now()) }
 
 // Stated takes a time that the scheme has just stated. The result is the text of an alert
 // where the scheme's time and engine time now differ by more than a minute and did not

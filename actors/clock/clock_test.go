@@ -147,16 +147,25 @@ func TestBehind(t *testing.T) {
 	}
 }
 
-// TestNotBefore checks that no stamp is earlier than an instant that the caller names, and that this is no doubt.
-func TestNotBefore(t *testing.T) {
+// TestAfter checks that every stamp is later than an instant that the caller names, and that engine time is doubted until it
+// has reached that instant.
+func TestAfter(t *testing.T) {
 	b := newBench(0)
 	b.clock.Stated(noon)
-	b.clock.NotBefore(noon + 10)
-	if r := b.clock.Read(); b.clock.Stamp() != noon+10 || r.Time != noon+10 || r.Clock != noon || r.Doubted || b.clock.Behind() != 0 {
-		t.Errorf("stamp %v, reading %+v, behind %v", b.clock.Stamp(), r, b.clock.Behind())
+	b.clock.After(noon)
+	if r := b.clock.Read(); b.clock.Stamp() != noon+1 || r.Time != noon+1 || r.Clock != noon || r.Doubted || b.clock.Behind() != 0 {
+		t.Errorf("at the instant: stamp %v, reading %+v, behind %v", b.clock.Stamp(), r, b.clock.Behind())
 	}
-	b.pass(11)
-	if r := b.clock.Read(); b.clock.Stamp() != noon+11 || r.Time != noon+11 {
-		t.Errorf("stamp %v, reading %+v", b.clock.Stamp(), r)
+	b.pass(2)
+	if r := b.clock.Read(); b.clock.Stamp() != noon+2 || r.Time != noon+2 || r.Doubted {
+		t.Errorf("after it: stamp %v, reading %+v", b.clock.Stamp(), r)
+	}
+	b.clock.After(noon + 10)
+	if r := b.clock.Read(); b.clock.Stamp() != noon+11 || r.Time != noon+11 || !r.Doubted || b.clock.Behind() != 8 {
+		t.Errorf("before it: stamp %v, reading %+v, behind %v", b.clock.Stamp(), r, b.clock.Behind())
+	}
+	b.clock.Accept()
+	if b.clock.Doubted() {
+		t.Error("doubted although an operator has accepted the clock")
 	}
 }

@@ -53,8 +53,8 @@ func (t *Terms) goOnWith(x *Transaction, mayBeBack bool) Goal {
 func (t *Terms) restoredSince(x *Transaction) bool { return x.ID.Time() <= t.RestoredAt }
 
 // sentBefore tells whether a payout that is on its way may have been sent before a restore, and may have
-// failed since. One that waited for capacity or approval and was sent, or let go on, after the restore is on its way
-// for the first time: the scheme has told of no other.
+// failed since. One that waited for capacity or approval and went on after the restore is on its way for the
+// first time: the scheme has told of no other.
 func (t *Terms) sentBefore(x *Transaction) bool {
 	waited := x.Payout.QueueEnds != 0 || x.Payout.Decision != 0
 	since := max(x.Transfer.AcceptedAt, x.Payout.Released) > t.RestoredAt

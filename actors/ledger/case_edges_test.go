@@ -64,3 +64,27 @@ func TestRefundedAfterRelease(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// TestUnseenCaseDeadline checks how long the merchant of an open case has that goes on without an operator: a day, or the
+// service's own time where that is less, and never less than before.
+func TestUnseenCaseDeadline(t *testing.T) {
+	for name, c := range map[string]struct{ service, before, want pix.Millis }{
+		"a day":                   {5 * day, -1, day},
+		"the service's own time":  {1_000, -1, 1_000},
+		"more than a day is left": {5 * day, 2 * day, 2 * day},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t)
+			h.open(DefaultSettings(), 0)
+			h.terms.MEDDeadline = 5 * day
+			h.paid("a", 50_000)
+			k := h.reported("a", 10_000)
+			h.terms.MEDDeadline, h.terms.Epoch, h.terms.GapEnd = c.service, 1, h.now+h.ahead
+			h.now = k.DeadlineAt - c.before
+			got := h.step(ResumeCase{ID: k.ID, Operator: "catch-up", Unseen: true}).Case
+			if got.DeadlineAt != h.now+c.want || got.DueAt != got.DeadlineAt {
+				t.Errorf("deadline %v, due %v, want %v", got.DeadlineAt, got.DueAt, h.now+c.want)
+			}
+		})
+	}
+}

@@ -35,7 +35,7 @@ type foundPayout struct {
 	repeats  bool           // a payout here has the id
 	later    bool           // the id is of a later attempt than those in the journal
 	suffixes []string       // of the attempts before it that the journal lacks, too
-	over     []*Transaction // equal payouts that wait here: it was requested instead of them
+	over     []*Transaction // payouts of an earlier attempt that wait here: it was requested instead of them
 }
 
 func (c FindPayout) gather(g *gathering) (decider, error) {
@@ -70,7 +70,7 @@ var (
 const attemptsSought = 512
 
 // foundChain finds out whether the engine computed the end-to-end id of a payout that the journal
-// lacks, and which other payouts have the id or are equal and wait.
+// lacks, which other payouts have the id, and which it was requested instead of.
 func (g *gathering) foundChain(f *foundPayout) error {
 	print := pix.Fingerprint{Account: g.account.ID, Amount: f.Amount, KeyType: f.Key.Type, Key: f.Key.Value}
 	newest, row, err := g.newestAttempt(print)
@@ -112,11 +112,11 @@ func (g *gathering) computed(f *foundPayout, print pix.Fingerprint, newest uint6
 	return false
 }
 
-// overSince finds the equal payouts that wait here and that may have failed in the gap, because the scheme has one that was requested later,
-// under another id: it must not be paid beside that. A later attempt proves that they have failed, whatever has become of it: until
-// then an equal request gets the id of the same attempt. row is that of the journal's newest attempt.
+// overSince finds the payouts that wait here under an attempt before that of the payout which the scheme has. They have failed in
+// the gap: a later attempt is made only once all payouts of the earlier ones have ended without moving money. row is that of the
+// journal's newest attempt.
 func (g *gathering) overSince(f *foundPayout, row *layout.EndToEndRow) error {
-	if row.Account != g.account.ID || f.Result == TransferIsRejected && !f.later {
+	if row.Account != g.account.ID || !f.later {
 		return nil
 	}
 	for _, member := range row.All() {
@@ -124,8 +124,8 @@ func (g *gathering) overSince(f *foundPayout, row *layout.EndToEndRow) error {
 		if err != nil {
 			return err
 		}
-		instead := f.ID.Time() >= t.ID.Time() && f.EndToEnd != t.EndToEnd
-		if instead && t.waits() && g.stamp.Terms.restoredSince(t) && g.Carried(t.ID) == nil {
+		before := f.ID.Time() >= t.ID.Time() // otherwise it was requested after a gap that was accepted
+		if before && t.waits() && g.stamp.Terms.restoredSince(t) && g.Carried(t.ID) == nil {
 			f.over = append(f.over, t)
 			g.stakes.released += t.Gross()
 		}
@@ -157,7 +157,9 @@ func (g *gathering) computedChain(f *foundPayout) error {
 		}
 		f.chain.Moved, err = g.moved(use.endToEnd, &row)
 	default:
-		f.own, f.chain.Attempt = true, 0
+		f.own = true
+		f.chain, err = g.ownRow(f.EndToEnd)
+		f.repeats = f.chain.Shared != nil
 	}
 	return err
 }

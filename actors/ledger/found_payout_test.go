@@ -7,26 +7,23 @@ import (
 )
 
 // TestFoundInstead tells a restored account of a payout that it lacks, while an equal one waits: the one that waits fails
-// where the other may have been requested instead of it, and only there.
+// where the other was requested instead of it, and only there.
 func TestFoundInstead(t *testing.T) {
-	own := endToEnd("x")
 	for name, c := range map[string]struct {
 		change func(h *harness, waits *Transaction, f *FindPayout)
 		fails  bool
 	}{
-		"requested later":           {func(*harness, *Transaction, *FindPayout) {}, true},
-		"pending at the scheme":     {func(_ *harness, _ *Transaction, f *FindPayout) { f.Result = TransferIsAccepted }, true},
-		"requested earlier":         {func(_ *harness, w *Transaction, f *FindPayout) { f.ID = pix.NewTxID(w.ID.Time()-1, [10]byte{1}) }, false},
-		"carried by a child":        {func(h *harness, w *Transaction, _ *FindPayout) { h.carried[w.ID] = w }, false},
-		"requested since":           {func(h *harness, w *Transaction, _ *FindPayout) { h.terms.RestoredAt = w.ID.Time() - 1 }, false},
-		"rejected, under an own id": {func(_ *harness, _ *Transaction, f *FindPayout) { f.Result, f.Reason = TransferIsRejected, "AC03" }, false},
-		"under the same id":         {func(_ *harness, w *Transaction, f *FindPayout) { f.EndToEnd = w.EndToEnd }, false},
-		"another amount":            {func(_ *harness, _ *Transaction, f *FindPayout) { f.Amount++ }, false},
-		"another key":               {func(_ *harness, _ *Transaction, f *FindPayout) { f.Key.Value = "bob@example.com" }, false},
-		"rejected, of a later attempt": {func(h *harness, _ *Transaction, f *FindPayout) {
-			f.Result, f.Reason = TransferIsRejected, "AC03"
-			f.EndToEnd = own[:21] + (pix.Fingerprint{Account: testAccount, Amount: f.Amount, KeyType: f.Key.Type, Key: f.Key.Value}).Suffix(h.terms.Secret, attemptsSought)
-		}, true},
+		"of a later attempt":         {func(*harness, *Transaction, *FindPayout) {}, true},
+		"pending at the scheme":      {func(_ *harness, _ *Transaction, f *FindPayout) { f.Result = TransferIsAccepted }, true},
+		"rejected":                   {func(_ *harness, _ *Transaction, f *FindPayout) { f.Result, f.Reason = TransferIsRejected, "AC03" }, true},
+		"requested earlier":          {func(_ *harness, w *Transaction, f *FindPayout) { f.ID = pix.NewTxID(w.ID.Time()-1, [10]byte{1}) }, false},
+		"beside one a child carries": {func(h *harness, w *Transaction, _ *FindPayout) { h.carried[w.ID] = w }, false},
+		"beside one requested since": {func(h *harness, w *Transaction, _ *FindPayout) { h.terms.RestoredAt = w.ID.Time() - 1 }, false},
+		"under an id of its own":     {func(_ *harness, _ *Transaction, f *FindPayout) { f.EndToEnd = endToEnd("x") }, false},
+		"under the same id":          {func(_ *harness, w *Transaction, f *FindPayout) { f.EndToEnd = w.EndToEnd }, false},
+		"of the same attempt":        {func(_ *harness, w *Transaction, f *FindPayout) { f.EndToEnd = endToEnd("")[:21] + w.EndToEnd[21:] }, false},
+		"of another amount":          {func(_ *harness, _ *Transaction, f *FindPayout) { f.Amount++ }, false},
+		"to another key":             {func(_ *harness, _ *Transaction, f *FindPayout) { f.Key.Value = "bob@example.com" }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t)
@@ -36,7 +33,8 @@ func TestFoundInstead(t *testing.T) {
 			w = h.step(ResolveTransfer{ID: w.ID, EndToEnd: w.EndToEnd, Result: TransferIsLimited, Refusal: RefuseRateLimited}).Tx
 			clear(h.carried)
 			h.terms.RestoredAt = w.ID.Time()
-			f := FindPayout{ID: pix.NewTxID(w.ID.Time()+1, [10]byte{1}), EndToEnd: own, Amount: 100, Key: key, Result: TransferIsSettled}
+			last := pix.Fingerprint{Account: testAccount, Amount: 100, KeyType: key.Type, Key: key.Value}.Suffix(h.terms.Secret, attemptsSought)
+			f := FindPayout{ID: pix.NewTxID(w.ID.Time()+1, [10]byte{1}), EndToEnd: endToEnd("")[:21] + last, Amount: 100, Key: key, Result: TransferIsSettled}
 			c.change(h, w, &f)
 			h.step(f)
 			after, want := h.transactionOf(w.ID), pix.StatusQueued

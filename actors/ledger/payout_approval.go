@@ -41,9 +41,9 @@ func (t *Terms) mayBePaid(p *Transaction) bool {
 }
 
 // Holds tells whether a payout that waits is sent only once an operator lets it go on: it may have been paid
-// in a gap, or may have failed in one. After a restore the latter holds of an id that the merchant chose: another payout that was
-// requested instead may be unequal, and has another id: the scheme would pay both. Where the engine computes the ids, an
-// equal one tells that the scheme has (see FindPayout), and one that is requested now has the same id.
+// in a gap, or may have failed in one. After a restore the latter holds of an id that the merchant chose: one that was
+// requested instead has another id, and the scheme would pay both. Where the engine computes the ids, a later attempt that the
+// scheme has tells (see FindPayout), and one that is requested now has the same id.
 func (t *Terms) Holds(p *Transaction) bool {
 	mayHaveFailed := p.waits() && p.Payout.OwnEndToEnd && t.restoredSince(p) && p.Payout.Released <= t.RestoredAt
 	return mayHaveFailed || t.mayBePaid(p)
@@ -70,11 +70,8 @@ func (c *approvalFacts) decide(d *draft) Decision {
 	case c.Word == Approved && d.stamp.Inactive:
 		return refuseWith(refuse(RefuseInactive, "the account is not active"))
 	}
-	if held {
-		t.Payout.Released = d.stamp.Time
-		if t.Payout.QueueEnds != 0 {
-			t.Payout.QueueEnds = d.stamp.Clock + d.stamp.Terms.QueueTTL
-		}
+	if held && t.Payout.QueueEnds != 0 {
+		t.Payout.QueueEnds = d.stamp.Clock + d.stamp.Terms.QueueTTL
 	}
 	expired := t.Payout.OwnEndToEnd && NeedsRenewal(&t, d.stamp.Reading)
 	if c.Word == Approved && expired {
@@ -102,7 +99,15 @@ func (d *draft) approve(t Transaction, c *Chain) Transaction {
 		kind = PayoutReleased
 	}
 	t.Status, t.ReasonCode = pix.StatusSending, ""
+	d.letGo(&t)
 	d.addWaiting(kind, &t, d.stamp.Terms.OrphanAfter, b)
 	d.launch = []Launch{{&t, GoalPay}}
 	return t
+}
+
+// letGo notes when a payout that waited since before a restore goes on.
+func (d *draft) letGo(t *Transaction) {
+	if terms := &d.stamp.Terms; terms.restoredSince(t) || t.ID.Time() <= terms.GapEnd {
+		t.Payout.Released = d.stamp.Time
+	}
 }

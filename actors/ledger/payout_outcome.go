@@ -172,6 +172,7 @@ func (d *draft) sendQueued(t Transaction, c *Chain) Decision {
 	}
 	var b Body
 	d.renew(&t, c, &b)
+	d.letGo(&t)
 	t.Status, t.ReasonCode = pix.StatusSending, ""
 	d.addWaiting(PayoutSending, &t, d.stamp.Terms.OrphanAfter, b)
 	d.launch = []Launch{{&t, GoalSend}}

@@ -151,7 +151,7 @@ type PayoutPart struct {
 	Decision  Approval   `cbor:"13,keyasint,omitempty"`
 	Operator  string     `cbor:"14,keyasint,omitempty"` // the operator who approved or declined the payout
 	Returned  pix.Amount `cbor:"15,keyasint,omitempty"` // sum of all returns of the payout so far
-	Released  pix.Millis `cbor:"16,keyasint,omitempty"` // engine time at which an operator let the payout go on that waited since a restore
+	Released  pix.Millis `cbor:"16,keyasint,omitempty"` // time of the record with which the payout went on that had waited since before a restore
 }
 
 // Record returns the sequence of the record that contains this state of the transaction.

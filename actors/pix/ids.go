@@ -147,6 +147,13 @@ func (c CaseID) String() string { return casePrefix + Lower32.EncodeToString(c[:
 
 const casePrefix = "med_"
 
+// FirstCaseID is no larger than the id of any case that was made at the instant or later, and larger than that of any
+// case that was made before.
+func FirstCaseID(at Millis) (c CaseID) {
+	binary.BigEndian.PutUint64(c[:], uint64(at)<<16)
+	return c
+}
+
 // ParseCaseID parses the form that String makes; false for any other string.
 func ParseCaseID(s string) (CaseID, bool) {
 	b, ok := ParseID(s, casePrefix)

@@ -21,13 +21,13 @@ func TestKnown(t *testing.T) {
 	v := named{}
 	known := func(want bool) {
 		t.Helper()
-		if got, err := Known(v); got != want || err != nil {
-			t.Errorf("known: %v, %v, want %v", got, err, want)
+		if got, until, err := Known(v); got != want || err != nil || got && until != 5 {
+			t.Errorf("known: %v until %v, %v, want %v", got, until, err, want)
 		}
 	}
 	known(false)
-	op := SetKnown(3)
-	if got := hex.EncodeToString(op.Value); got != "0000000000000003" || string(op.Key) != string(wal.MetaKey("gap_known")) {
+	op := SetKnown(3, 5)
+	if got := hex.EncodeToString(op.Value); got != "00000000000000030000000000000005" || string(op.Key) != string(wal.MetaKey("gap_known")) {
 		t.Errorf("stored as %q %s, which is for ever", op.Key, got)
 	}
 	v[string(op.Key)] = op.Value
@@ -37,7 +37,7 @@ func TestKnown(t *testing.T) {
 	v[string(wal.MetaKey(MetaGap))] = pair(4, 1_900_000_000_000)
 	known(false)
 	v[string(op.Key)] = []byte("short")
-	if _, err := Known(v); err == nil {
+	if _, _, err := Known(v); err == nil {
 		t.Error("a damaged value is believed")
 	}
 }

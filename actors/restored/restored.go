@@ -22,7 +22,7 @@ const (
 	MetaGap      = "gap"          // u64: epoch and u64: engine time, in ms, of the newest acceptance of a gap; none: there was none
 	MetaAt       = "restored_at"  // u64: ledger.Terms.RestoredAt; none: no restored journal was taken into use, or by a version before 2026-11-26
 	MetaEvents   = "events_above" // u64: ledger.Terms.EventsAbove; none: no restored journal was taken into use
-	MetaKnown    = "gap_known"    // u64: the epoch of an accepted gap of which the journal lacks nothing any more; none: of no gap
+	MetaKnown    = "gap_known"    // u64: the epoch of an accepted gap of which the journal lacks nothing any more; and u64: see Known; none: of no gap
 	MetaUncaught = "uncaught"     // the Mark of a journal whose gap was accepted, until it has caught up all the same
 )
 
@@ -113,19 +113,20 @@ func numbers(v layout.Getter, name string, want int) (n [2]uint64, err error) {
 }
 
 // Known reports whether the journal has caught up since the newest acceptance of a gap, and its books agreed with the
-// scheme's: it lacks nothing of that gap any more.
-func Known(v layout.Getter) (bool, error) {
+// scheme's: it lacks nothing of that gap any more. No case that was reported before until waits for an operator
+// because of the gap.
+func Known(v layout.Getter) (known bool, until pix.Millis, err error) {
 	gap, _, err := Gap(v)
 	if err != nil || gap == 0 {
-		return false, err
+		return false, 0, err
 	}
-	known, err := numbers(v, MetaKnown, 1)
-	return known[0] == gap, err
+	n, err := numbers(v, MetaKnown, 2)
+	return n[0] == gap, pix.Millis(n[1]), err
 }
 
-// SetKnown says that the journal lacks nothing any more of the gap whose acceptance began the epoch.
-func SetKnown(epoch uint64) wal.Op {
-	return wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(MetaKnown), Value: binary.BigEndian.AppendUint64(nil, epoch)}
+// SetKnown says what Known returns. epoch is that which the acceptance of the gap began.
+func SetKnown(epoch uint64, until pix.Millis) wal.Op {
+	return wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(MetaKnown), Value: pair(epoch, uint64(until))}
 }
 
 // Gap returns the epoch that the newest acceptance of a gap began, and engine time then; zeros:

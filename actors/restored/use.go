@@ -28,9 +28,6 @@ func ReadTerms(rows layout.Rows, t *ledger.Terms) (err error) {
 		return err
 	}
 	t.RestoredAt = pix.Millis(at[0])
-	if t.RestoredAt == 0 && t.EventsAbove != 0 { // an earlier version has taken it into use
-		t.RestoredAt = Until(t.EventsAbove) - pix.Millis(time.Hour/time.Millisecond)
-	}
 	t.ClaimDays, err = layout.ClaimDays(rows)
 	return err
 }

@@ -51,7 +51,7 @@ func (l *life) remembered() {
 			l.fail("%v was shown as %v, and is gone", a.tx.ID, a.tx.Status)
 		case !a.tx.Status.InFlight() && a.tx.Status != pix.StatusActive && now.Status != a.tx.Status && !a.tx.Voided():
 			l.fail("%v was shown as %v, and is %v", a.tx.ID, a.tx.Status, now.Status)
-		case a.tx.Payout.Decision != 0 && now.Payout.Decision != a.tx.Payout.Decision && now.Payout.Released == a.tx.Payout.Released, now.CreatedAt != a.tx.CreatedAt, now.ExternalID != a.tx.ExternalID,
+		case a.tx.Payout.Decision != 0 && now.Payout.Decision != a.tx.Payout.Decision && a.tx.ID.Time() > l.terms.RestoredAt, now.CreatedAt != a.tx.CreatedAt, now.ExternalID != a.tx.ExternalID,
 			a.tx.EndToEnd != "" && now.EndToEnd != a.tx.EndToEnd && !slices.Contains(now.Payout.Former, a.tx.EndToEnd):
 			l.fail("%v was shown as %+v, and is %+v", a.tx.ID, a.tx, *now)
 		case now.Amount != a.tx.Amount || now.Fee != a.tx.Fee && a.tx.Kind == pix.TxPayout:

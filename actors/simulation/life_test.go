@@ -252,7 +252,7 @@ func (l *life) boot() {
 	if err := restored.ReadTerms(l.hookRows(), &l.terms); err != nil {
 		l.fail("terms: %v", err)
 	}
-	l.time.NotBefore(l.terms.RestoredAt + 1)
+	l.time.After(l.terms.RestoredAt)
 	config.Recent, config.Terms = account.NewRecent(l.few(1<<15)), l.terms
 	l.deps = account.Dependencies{
 		Config:  config,

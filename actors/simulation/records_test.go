@@ -243,7 +243,7 @@ func (c *chronicle) rightlyFailed(l *life, r *ledger.Record, old *ledger.Transac
 	case old.Status == pix.StatusQueued && (code == ledger.RefuseLookupFailed.String() || limits(code)):
 		l.fail("record %d of %v: %v is queued, and fails with %s", r.Seq, r.Account, r.Tx.ID, code)
 	case code == ledger.ReasonQueueTimeout && old.Status != pix.StatusQueued, code == ledger.ReasonVoided && old.Status != pix.StatusAccepted && (old.Status != pix.StatusSending || old.ID.Time() > l.terms.RestoredAt),
-		(code == ledger.ReasonExpired || code == ledger.ReasonDeclined) && old.Status != pix.StatusPending && r.Tx.Payout.Released == old.Payout.Released:
+		(code == ledger.ReasonExpired || code == ledger.ReasonDeclined) && old.Status != pix.StatusPending && !l.terms.Holds(old):
 		l.fail("record %d of %v: %v was %v, and fails with %s", r.Seq, r.Account, r.Tx.ID, old.Status, code)
 	case code == ledger.ReasonQueueTimeout:
 		c.tried(l, r, old)

@@ -34,12 +34,12 @@ func (e *Engine) start() (err error) {
 	} {
 		e.work.Go(func() { run(ctx) })
 	}
-	known, err := restored.Known(webhookRows{e.Store})
+	known, until, err := restored.Known(webhookRows{e.Store})
 	if err != nil {
 		return err
 	}
 	if known {
-		e.work.Go(func() { e.resumeCases(ctx) })
+		e.work.Go(func() { (&resumption{e: e, until: until}).run(ctx) })
 	}
 	if e.terms.RestoredAt != 0 {
 		e.work.Go(e.tellHeld)

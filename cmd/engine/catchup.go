@@ -141,7 +141,7 @@ func (e *Engine) caughtUp(s *catchup.State, differ []audit.Difference, compared 
 	}
 	changes := append(restored.Caught(), catchup.Drop())
 	if compared && len(differ) == 0 && e.terms.Epoch > 0 {
-		changes = append(changes, restored.SetKnown(e.terms.Epoch))
+		changes = append(changes, restored.SetKnown(e.terms.Epoch, 0))
 	}
 	if err := e.writeShared(changes...); err != nil {
 		return err

@@ -91,7 +91,7 @@ type Config struct {
 	post        func(context.Context, webhook.Post) webhook.Answer // set by tests: delivers webhooks; nil: a webhook.Sender does
 	commitLimit time.Duration                                      // longest time of a commit, set by tests; 0: the constant commitLimit
 	patience    time.Duration                                      // set by tests: how long Close waits for payouts' children; 0: the default of account.Limits
-	resumeEvery time.Duration                                      // set by tests: see resumeEvery; 0: that
+	resumeEvery time.Duration                                      // set by tests: in place of resumeEvery and reportedEvery; 0: those
 	cache       int64                                              // set by tests: bytes of blocks that each store caches; 0: the stores' defaults
 	memTable    uint64                                             // set by tests: bytes of rows that each store keeps before it writes a table; 0: the stores' defaults
 }

@@ -150,7 +150,7 @@ func (e *Engine) readTerms() error {
 	if err := restored.ReadTerms(webhookRows{e.Store}, &e.terms); err != nil {
 		return err
 	}
-	e.Clock.NotBefore(e.terms.RestoredAt + 1) // what is made from now on is younger than what was restored
+	e.Clock.After(e.terms.RestoredAt) // what is made from now on is younger than what was restored
 	return nil
 }
 

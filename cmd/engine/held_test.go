@@ -78,3 +78,22 @@ func TestHeldIsAsked(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// TestStampsAfterRestore restores a journal whose newest batch is an hour ahead of the clock: what is made from now on is
+// later than the restore all the same, and the clock is doubted.
+func TestStampsAfterRestore(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewMem()
+	w := newHarness(t, fs)
+	w.receives(5_000, "")
+	settled(t, w.Store)
+	file := w.snap()
+	w.stop()
+	m := restoredAt(t, fs, file, "new").Mark
+	m.Newest += 3_600_000
+	rewriteMark(t, fs, "new", m)
+	again := w.at(serveHarness(t, fs, backTo("new")))
+	if at := again.terms.RestoredAt; at != m.Newest || again.Clock.Stamp() != at+1 || !again.Clock.Doubted() {
+		t.Errorf("restored at %v, stamps are %v, doubted %v", at, again.Clock.Stamp(), again.Clock.Doubted())
+	}
+}

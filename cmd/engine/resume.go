@@ -1,32 +1,45 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"math/rand/v2"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"pixd/actors/layout"
 	"pixd/actors/ledger"
+	"pixd/actors/pix"
+	"pixd/actors/restored"
 )
 
 // How the special-return cases go on that an accepted gap held, once the journal lacks nothing of it any more.
 const (
 	resumedAtOnce = 4           // cases of which the scheme is asked at once
-	unheardAtMost = 10          // so many questions without an answer, one after the other, end a round
+	unheardAtMost = 64          // so many questions without an answer, one after the other, end a round
 	resumeEvery   = time.Minute // the time between two rounds, while cases wait
 	reportedEvery = time.Hour   // the time until cases are looked for that were reported since
 	resumedBy     = "catch-up"  // stands in for the operator
 )
 
-// resumeCases lets the cases go on that wait for an operator because a gap was accepted: the journal has caught up
+// resumption lets the cases go on that wait for an operator because a gap was accepted: the journal has caught up
 // since. As for an operator, the scheme is asked first what was returned of each payment.
-func (e *Engine) resumeCases(ctx context.Context) {
+type resumption struct {
+	e       *Engine
+	until   pix.Millis // no case that was reported before waits, unless it is in waiting
+	waiting map[pix.CaseID]ledger.OwnedCase
+	last    pix.CaseID // of which the scheme was asked last
+	told    string     // what was logged last
+}
+
+// run works in rounds until ctx ends.
+func (r *resumption) run(ctx context.Context) {
 	for {
-		wait := reportedEvery
-		if e.resumeRound(ctx) {
-			wait = cmp.Or(e.Config.resumeEvery, resumeEvery)
+		wait := cmp.Or(r.e.Config.resumeEvery, reportedEvery)
+		if r.e.Clock.Doubted() || r.round(ctx) {
+			wait = cmp.Or(r.e.Config.resumeEvery, resumeEvery)
 		}
 		select {
 		case <-ctx.Done():
@@ -36,58 +49,113 @@ func (e *Engine) resumeCases(ctx context.Context) {
 	}
 }
 
-// resumeRound tries to let each case go on that waits, and reports whether there may be more.
-func (e *Engine) resumeRound(ctx context.Context) (more bool) {
-	waiting, err := e.awaiting(ctx)
-	e.logError("special-return cases not looked for", err)
-	if len(waiting) == 0 {
-		return err != nil
+// round tries to let each case go on that waits, and reports whether there may be more.
+func (r *resumption) round(ctx context.Context) (more bool) {
+	err := r.look(ctx)
+	r.e.logError("special-return cases not looked for", err)
+	if len(r.waiting) > 0 {
+		r.ask(ctx)
 	}
-	// One whose question has no answer may be asked about first in one round, and last in the next.
-	rand.Shuffle(len(waiting), func(i, j int) { waiting[i], waiting[j] = waiting[j], waiting[i] })
-	var r resumed
+	if err != nil || len(r.waiting) > 0 {
+		return true
+	}
+	r.e.logError("cases that wait no more not noted", r.e.writeLate(restored.SetKnown(r.e.terms.Epoch, r.until)))
+	return false
+}
+
+// reportedLate is more than the time between a case's id and its record being readable.
+const reportedLate = pix.Millis(time.Minute / time.Millisecond)
+
+// look finds the cases that wait for an operator and were reported since the last look. One that cannot be read goes on
+// waiting.
+func (r *resumption) look(ctx context.Context) error {
+	if r.waiting == nil {
+		r.waiting = map[pix.CaseID]ledger.OwnedCase{}
+	}
+	now := r.e.Clock.Stamp()
+	_, hi := layout.AllCases()
+	err := r.e.Store.Scan(layout.CaseIDKey(pix.FirstCaseID(r.until)), hi, func(_, b []byte) (bool, error) {
+		row, err := layout.DecodeCaseIDRow(b)
+		if err != nil || row.Status == pix.CaseCancelled {
+			return true, err
+		}
+		k, err := r.e.History.CaseRecord(row.Account, row.Ordinal)
+		switch {
+		case err != nil:
+			r.e.Config.Log.Error("a special-return case cannot be read", "account", row.Account.String(), "case", row.Ordinal, "error", err)
+		case k.AwaitsOperator(&r.e.terms):
+			r.waiting[k.ID] = ledger.OwnedCase{Account: row.Account, Case: k}
+		}
+		return true, ctx.Err()
+	})
+	if err == nil {
+		r.until = max(r.until, now-reportedLate)
+	}
+	return err
+}
+
+// ask tries to let the cases go on, beginning behind the one that was tried last: some may have no answer.
+func (r *resumption) ask(ctx context.Context) {
+	var got answers
 	var work sync.WaitGroup
 	room := make(chan struct{}, resumedAtOnce)
-	for _, o := range waiting {
+	for _, id := range behind(slices.Collect(maps.Keys(r.waiting)), r.last) {
 		room <- struct{}{}
-		if ctx.Err() != nil || r.isOver() {
+		if ctx.Err() != nil || got.isOver() {
 			break
 		}
+		r.last = id
+		o := r.waiting[id]
 		work.Go(func() {
-			r.add(e.resume(o))
+			heard, why := r.e.resume(o)
+			got.add(id, heard, why)
 			<-room
 		})
 	}
 	work.Wait()
-	e.Config.Log.Info("special-return cases go on that an accepted gap held", "cases", len(waiting), "gone_on", r.done, "why_not", r.why)
-	return err != nil || r.done < len(waiting)
+	for _, id := range got.gone {
+		delete(r.waiting, id)
+	}
+	if len(got.gone) > 0 || got.why != r.told {
+		r.e.Config.Log.Info("special-return cases go on that an accepted gap held", "gone_on", len(got.gone), "wait", len(r.waiting), "why", got.why)
+	}
+	r.told = got.why
 }
 
-// resumed is what a round has come to.
-type resumed struct {
+// behind orders ids by their time, beginning with the first behind last.
+func behind(all []pix.CaseID, last pix.CaseID) []pix.CaseID {
+	order := func(a, b pix.CaseID) int { return bytes.Compare(a[:], b[:]) }
+	slices.SortFunc(all, order)
+	at, there := slices.BinarySearchFunc(all, last, order)
+	if there {
+		at++
+	}
+	return slices.Concat(all[at:], all[:at])
+}
+
+// answers are what a round has come to.
+type answers struct {
 	mu      sync.Mutex
-	done    int    // cases that have gone on
-	unheard int    // questions without an answer since the last one with an answer
-	why     string // why a case has not gone on, the last of them
+	gone    []pix.CaseID // cases that have gone on
+	unheard int          // questions without an answer since the last one with an answer
+	why     string       // why a case has not gone on, the last of them
 }
 
-func (r *resumed) add(heard bool, why string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.unheard++; heard {
-		r.unheard = 0
+func (a *answers) add(id pix.CaseID, heard bool, why string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.unheard++; heard {
+		a.unheard = 0
 	}
-	if why == "" {
-		r.done++
-		return
+	if a.why = cmp.Or(why, a.why); why == "" {
+		a.gone = append(a.gone, id)
 	}
-	r.why = why
 }
 
-func (r *resumed) isOver() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.unheard >= unheardAtMost
+func (a *answers) isOver() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.unheard >= unheardAtMost
 }
 
 // resume tries to let one case go on. heard: the scheme has answered. why is why the case still waits; empty: it
@@ -105,23 +173,4 @@ func (e *Engine) resume(o ledger.OwnedCase) (heard bool, why string) {
 		return true, answer.Refusal.Message
 	}
 	return true, ""
-}
-
-// awaiting finds the cases that wait for an operator. One that cannot be read goes on waiting.
-func (e *Engine) awaiting(ctx context.Context) (all []ledger.OwnedCase, err error) {
-	lo, hi := layout.AllCases()
-	err = e.Store.Scan(lo, hi, func(_, b []byte) (bool, error) {
-		row, err := layout.DecodeCaseIDRow(b)
-		if err != nil {
-			return false, err
-		}
-		k, err := e.History.CaseRecord(row.Account, row.Ordinal)
-		if err != nil {
-			e.Config.Log.Error("a special-return case cannot be read", "account", row.Account.String(), "case", row.Ordinal, "error", err)
-		} else if k.AwaitsOperator(&e.terms) {
-			all = append(all, ledger.OwnedCase{Account: row.Account, Case: k})
-		}
-		return ctx.Err() == nil, nil
-	})
-	return all, err
 }

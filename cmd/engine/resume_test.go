@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -61,10 +62,11 @@ func shortMED(c *Config) { c.MEDDeadline, c.MEDAnalysis = 2*time.Second, 9*time.
 
 // heldCases makes a restored journal in the folder "new" whose gap was accepted. Two open cases wait in it for an operator: one
 // was refunded in the gap, the other was not. Their time is over.
-func heldCases(t *testing.T, fs *vfs.MemFS) (w *harness, payment, refunded, open string) {
+func heldCases(t *testing.T, fs *vfs.MemFS) (w *harness, payment, refunded, open string, unreported item) {
 	t.Helper()
 	w = newHarness(t, fs, shortMED)
 	p, q := w.receives(50_000, ""), w.receives(60_000, "")
+	unreported = w.receives(70_000, "")
 	_, k := w.reports(p, 50_000)
 	_, l := w.reports(q, 60_000)
 	file := w.snap()
@@ -79,7 +81,7 @@ func heldCases(t *testing.T, fs *vfs.MemFS) (w *harness, payment, refunded, open
 		return strings.Count(got, `"med_undecided"`) == 2
 	})
 	without.stop()
-	return w, p.EndToEnd, k.ID, l.ID
+	return w, p.EndToEnd, k.ID, l.ID, unreported
 }
 
 // TestCasesGoOn accepts a gap and catches up at a later start: the cases that waited for an operator go on by
@@ -87,7 +89,7 @@ func heldCases(t *testing.T, fs *vfs.MemFS) (w *harness, payment, refunded, open
 func TestCasesGoOn(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMem()
-	w, payment, refunded, open := heldCases(t, fs)
+	w, payment, refunded, open, unreported := heldCases(t, fs)
 	f := &forgetting{payment: payment}
 	again := w.at(serveHarness(t, fs, shortMED, backTo("new"), f.between))
 	waits := func(id string) bool { _, awaits := again.operatorOf(id); return awaits }
@@ -108,6 +110,13 @@ func TestCasesGoOn(t *testing.T) {
 	if _, n := f.counts(); n != 1 {
 		t.Errorf("%d refunds were sent", n)
 	}
+	again.becomes("it is noted that none waits", soon, func() bool {
+		known, until, err := restored.Known(again.Store)
+		return known && err == nil && until > again.Clock.Now()-2*reportedLate
+	})
+	_, late := again.reports(unreported, 70_000)
+	again.becomes("one that is reported later goes on", soon, func() bool { return !waits(late.ID) })
+	again.caseIs(late.ID, "closed AGREED 70000 held 0 covered 0 refunded 70000")
 	again.agrees(again.refundedNow())
 	again.stop()
 	once := w.at(serveHarness(t, fs, shortMED, backTo("new"), f.between))
@@ -128,10 +137,10 @@ func TestCasesWaitOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fs := vfs.NewMem()
-			w, _, refunded, open := heldCases(t, fs)
+			w, _, refunded, open, _ := heldCases(t, fs)
 			often := func(c *Config) { c.resumeEvery = 20 * time.Millisecond }
 			again := w.at(serveHarness(t, fs, shortMED, backTo("new"), k.between, often))
-			if known, err := restored.Known(again.Store); known || err != nil {
+			if known, _, err := restored.Known(again.Store); known || err != nil {
 				t.Errorf("the gap is known: %v", err)
 			}
 			time.Sleep(300 * time.Millisecond)
@@ -141,5 +150,30 @@ func TestCasesWaitOn(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRoundOfCases checks the order in which cases are tried, and when a round ends.
+func TestRoundOfCases(t *testing.T) {
+	a, b, c := pix.FirstCaseID(1), pix.FirstCaseID(2), pix.FirstCaseID(3)
+	for last, want := range map[pix.CaseID][]pix.CaseID{{}: {a, b, c}, a: {b, c, a}, b: {c, a, b}, c: {a, b, c}, pix.FirstCaseID(9): {a, b, c}} {
+		if got := behind([]pix.CaseID{c, a, b}, last); !slices.Equal(got, want) {
+			t.Errorf("behind %v: %v, want %v", last, got, want)
+		}
+	}
+	var r answers
+	for range unheardAtMost - 1 {
+		r.add(a, false, "no answer")
+	}
+	r.add(b, true, "it is under way")
+	r.add(c, true, "")
+	for range unheardAtMost {
+		if r.isOver() {
+			t.Error("it has ended although the scheme answers")
+		}
+		r.add(a, false, "no answer")
+	}
+	if !r.isOver() || !slices.Equal(r.gone, []pix.CaseID{c}) || r.why != "no answer" {
+		t.Errorf("over %v, gone on %v, because %s", r.isOver(), r.gone, r.why)
 	}
 }
