@@ -70,7 +70,7 @@ func (c *approvalFacts) decide(d *draft) Decision {
 	case c.Word == Approved && d.stamp.Inactive:
 		return refuseWith(refuse(RefuseInactive, "the account is not active"))
 	}
-	if held && t.Payout.QueueEnds != 0 {
+	if held && c.Word == Approved && t.Payout.QueueEnds != 0 {
 		t.Payout.QueueEnds = d.stamp.Clock + d.stamp.Terms.QueueTTL
 	}
 	expired := t.Payout.OwnEndToEnd && NeedsRenewal(&t, d.stamp.Reading)

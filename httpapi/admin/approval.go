@@ -48,7 +48,7 @@ func (s *service) askHeld(o *ledger.Owned, word ledger.Approval) error {
 	switch {
 	case known && err == nil:
 		return control.Refuse(fasthttp.StatusConflict, "the scheme has had the payout since before the restore: what has become of it is booked, and it is not sent again")
-	case err != nil && word == ledger.Approved:
+	case err != nil && (known || word == ledger.Approved):
 		s.Log.Warn("the scheme could not be asked about a payout", "transaction", o.Tx.Public(), "error", err)
 		return control.Refuse(fasthttp.StatusServiceUnavailable, "the scheme could not say whether it has the payout: try again")
 	}

@@ -116,3 +116,44 @@ func asProblem(t *testing.T, err error) int {
 	}
 	return p.Status
 }
+
+// TestDecideHeld decides about payouts that wait since a restore: the scheme is asked first. Where it has the payout, the
+// operator's word is not carried out; where it cannot be asked, a payout may be declined and not approved.
+func TestDecideHeld(t *testing.T) {
+	f := newFixture(t)
+	account := f.funded()
+	mute := errors.New("no answer")
+	for n, c := range []struct {
+		word  string
+		known bool
+		err   error
+		want  int
+	}{
+		{"approve", true, nil, 409},
+		{"decline", true, nil, 409},
+		{"approve", true, mute, 503},
+		{"decline", true, mute, 503},
+		{"approve", false, mute, 503},
+		{"decline", false, mute, 200},
+		{"approve", false, nil, 200},
+		{"decline", false, nil, 200},
+	} {
+		public, id := f.waiting(account, 70+n, "")
+		asked := 0
+		f.options.Holds = func(p *ledger.Transaction) bool { return p.ID.String() == id && p.Status == pix.StatusPending }
+		f.options.AskHeld = func(o ledger.Owned) (bool, error) {
+			if asked++; o.Tx.ID.String() != id || o.Account.String() != account {
+				t.Errorf("asked about %+v", o)
+			}
+			return c.known, c.err
+		}
+		f.handler = New(f.options)
+		shown := map[bool]string{true: `"awaits_operator":true,`}
+		f.expect("GET", "/admin/transactions/"+public, "", 200, `{"account_id":"`+account+`","state":"pending_approval",`+shown[true]+`"id":"`+id+`",…`)
+		if status, got := f.send("POST", "/admin/payouts/"+public+"/"+c.word, ana); status != c.want || asked != 1 {
+			t.Errorf("%s, known %v, error %v: %d %s, asked %d times, want %d", c.word, c.known, c.err, status, got, asked, c.want)
+		}
+		state := map[int]string{200: map[string]string{"approve": "sending", "decline": "failed"}[c.word], 409: "pending_approval", 503: "pending_approval"}[c.want]
+		f.expect("GET", "/admin/transactions/"+public, "", 200, `{"account_id":"`+account+`","state":"`+state+`",`+shown[c.want != 200]+`"id":"`+id+`",…`)
+	}
+}
