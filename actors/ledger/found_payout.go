@@ -66,8 +66,12 @@ var (
 )
 
 // attemptsSought is how many attempts beyond the newest in the journal, and before it, are looked at to
-// see whether the engine computed an id. Each refusal of a request takes one.
-const attemptsSought = 512
+// see whether the engine computed an id, each a microsecond. Each refusal of a request takes one. Where an equal payout
+// waits, it is not paid beside the one that was requested instead, however often that was tried: mostSought.
+const (
+	attemptsSought = 512
+	mostSought     = 16_384
+)
 
 // foundChain finds out whether the engine computed the end-to-end id of a payout that the journal
 // lacks, which other payouts have the id, and which it was requested instead of.
@@ -77,11 +81,18 @@ func (g *gathering) foundChain(f *foundPayout) error {
 	if err != nil {
 		return err
 	}
-	f.own = !g.computed(f, print, newest, row != nil)
-	if row != nil {
-		if err := g.overSince(f, row); err != nil {
+	var wait []*Transaction
+	if row != nil && row.Account == g.account.ID {
+		if wait, err = g.waitUnder(row); err != nil {
 			return err
 		}
+	}
+	f.own = !g.computed(f, print, newest, row != nil, len(wait) > 0)
+	if f.later {
+		f.over = wait
+	}
+	for _, t := range f.over {
+		g.stakes.released += t.Gross()
 	}
 	if !f.own {
 		return g.computedChain(f)
@@ -92,14 +103,18 @@ func (g *gathering) foundChain(f *foundPayout) error {
 }
 
 // computed reports whether the engine computed the id of a payout that the journal lacks, and finds its attempt. newest is the
-// newest attempt in the journal, where there is one.
-func (g *gathering) computed(f *foundPayout, print pix.Fingerprint, newest uint64, there bool) bool {
+// newest attempt in the journal, where there is one; waits: a payout waits under it.
+func (g *gathering) computed(f *foundPayout, print pix.Fingerprint, newest uint64, there, waits bool) bool {
 	secret, suffix := g.stamp.Terms.Secret, f.EndToEnd[len(f.EndToEnd)-pix.SuffixChars:]
 	next := newest // the first attempt that the journal lacks
 	if there {
 		next++
 	}
-	for attempt := max(newest, attemptsSought) - attemptsSought; attempt < next+attemptsSought; attempt++ {
+	last := next + attemptsSought
+	if waits {
+		last = next + mostSought
+	}
+	for attempt := max(newest, attemptsSought) - attemptsSought; attempt < last; attempt++ {
 		if print.Suffix(secret, attempt) != suffix {
 			continue
 		}
@@ -112,25 +127,20 @@ func (g *gathering) computed(f *foundPayout, print pix.Fingerprint, newest uint6
 	return false
 }
 
-// overSince finds the payouts that wait here under an attempt before that of the payout which the scheme has. They have failed in
-// the gap: a later attempt is made only once all payouts of the earlier ones have ended without moving money. row is that of the
-// journal's newest attempt.
-func (g *gathering) overSince(f *foundPayout, row *layout.EndToEndRow) error {
-	if row.Account != g.account.ID || !f.later {
-		return nil
-	}
+// waitUnder finds the payouts that wait under an attempt, whose row is given. Where the scheme has a later one, they have failed in
+// the gap: a later attempt is made only once all payouts of the earlier ones have ended without moving money. One that was
+// requested since a gap was accepted has not, and ends all the same: an equal one that is requested next gets another id.
+func (g *gathering) waitUnder(row *layout.EndToEndRow) (all []*Transaction, err error) {
 	for _, member := range row.All() {
 		t, err := g.member(row, member)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		before := f.ID.Time() >= t.ID.Time() // otherwise it was requested after a gap that was accepted
-		if before && t.waits() && g.stamp.Terms.restoredSince(t) && g.Carried(t.ID) == nil {
-			f.over = append(f.over, t)
-			g.stakes.released += t.Gross()
+		if t.waits() && g.Carried(t.ID) == nil {
+			all = append(all, t)
 		}
 	}
-	return nil
+	return all, nil
 }
 
 // computedChain finds the payouts that have an id which the engine computed. An older id with the

@@ -16,9 +16,9 @@ func TestFoundInstead(t *testing.T) {
 		"of a later attempt":         {func(*harness, *Transaction, *FindPayout) {}, true},
 		"pending at the scheme":      {func(_ *harness, _ *Transaction, f *FindPayout) { f.Result = TransferIsAccepted }, true},
 		"rejected":                   {func(_ *harness, _ *Transaction, f *FindPayout) { f.Result, f.Reason = TransferIsRejected, "AC03" }, true},
-		"requested earlier":          {func(_ *harness, w *Transaction, f *FindPayout) { f.ID = pix.NewTxID(w.ID.Time()-1, [10]byte{1}) }, false},
+		"requested earlier":          {func(_ *harness, w *Transaction, f *FindPayout) { f.ID = pix.NewTxID(w.ID.Time()-1, [10]byte{1}) }, true},
 		"beside one a child carries": {func(h *harness, w *Transaction, _ *FindPayout) { h.carried[w.ID] = w }, false},
-		"beside one requested since": {func(h *harness, w *Transaction, _ *FindPayout) { h.terms.RestoredAt = w.ID.Time() - 1 }, false},
+		"beside one requested since": {func(h *harness, w *Transaction, _ *FindPayout) { h.terms.RestoredAt = w.ID.Time() - 1 }, true},
 		"under an id of its own":     {func(_ *harness, _ *Transaction, f *FindPayout) { f.EndToEnd = endToEnd("x") }, false},
 		"under the same id":          {func(_ *harness, w *Transaction, f *FindPayout) { f.EndToEnd = w.EndToEnd }, false},
 		"of the same attempt":        {func(_ *harness, w *Transaction, f *FindPayout) { f.EndToEnd = endToEnd("")[:21] + w.EndToEnd[21:] }, false},
@@ -33,7 +33,7 @@ func TestFoundInstead(t *testing.T) {
 			w = h.step(ResolveTransfer{ID: w.ID, EndToEnd: w.EndToEnd, Result: TransferIsLimited, Refusal: RefuseRateLimited}).Tx
 			clear(h.carried)
 			h.terms.RestoredAt = w.ID.Time()
-			last := pix.Fingerprint{Account: testAccount, Amount: 100, KeyType: key.Type, Key: key.Value}.Suffix(h.terms.Secret, attemptsSought)
+			last := pix.Fingerprint{Account: testAccount, Amount: 100, KeyType: key.Type, Key: key.Value}.Suffix(h.terms.Secret, mostSought)
 			f := FindPayout{ID: pix.NewTxID(w.ID.Time()+1, [10]byte{1}), EndToEnd: endToEnd("")[:21] + last, Amount: 100, Key: key, Result: TransferIsSettled}
 			c.change(h, w, &f)
 			h.step(f)

@@ -70,8 +70,11 @@ func (c *approvalFacts) decide(d *draft) Decision {
 	case c.Word == Approved && d.stamp.Inactive:
 		return refuseWith(refuse(RefuseInactive, "the account is not active"))
 	}
-	if held && c.Word == Approved && t.Payout.QueueEnds != 0 {
+	switch {
+	case held && c.Word == Approved && t.Payout.QueueEnds != 0:
 		t.Payout.QueueEnds = d.stamp.Clock + d.stamp.Terms.QueueTTL
+	case c.Word == Declined && d.stamp.Terms.mayBePaid(&t):
+		t.Transfer.Unsure = true // if the scheme settles it, it is debited
 	}
 	expired := t.Payout.OwnEndToEnd && NeedsRenewal(&t, d.stamp.Reading)
 	if c.Word == Approved && expired {

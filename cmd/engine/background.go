@@ -41,7 +41,7 @@ func (e *Engine) start() (err error) {
 	if known {
 		e.work.Go(func() { (&resumption{e: e, until: until}).run(ctx) })
 	}
-	if e.terms.RestoredAt != 0 {
+	if e.terms.RestoredAt != 0 || e.terms.GapOpen {
 		e.work.Go(e.tellHeld)
 	}
 	e.work.Go(e.keepClock)

@@ -63,8 +63,9 @@ func (r *resumption) round(ctx context.Context) (more bool) {
 	return false
 }
 
-// reportedLate is more than the time between a case's id and its record being readable.
-const reportedLate = pix.Millis(time.Minute / time.Millisecond)
+// reportedLate is more than the time between a case's id and its record being readable, and than two clocks differ that
+// count as right.
+const reportedLate = pix.Millis(5 * time.Minute / time.Millisecond)
 
 // look finds the cases that wait for an operator and were reported since the last look. One that cannot be read goes on
 // waiting.
@@ -80,11 +81,12 @@ func (r *resumption) look(ctx context.Context) error {
 			return true, err
 		}
 		k, err := r.e.History.CaseRecord(row.Account, row.Ordinal)
+		o := ledger.OwnedCase{Account: row.Account, Case: k}
 		switch {
 		case err != nil:
 			r.e.Config.Log.Error("a special-return case cannot be read", "account", row.Account.String(), "case", row.Ordinal, "error", err)
-		case k.AwaitsOperator(&r.e.terms):
-			r.waiting[k.ID] = ledger.OwnedCase{Account: row.Account, Case: k}
+		case k.AwaitsOperator(&r.e.terms) || r.e.mayAwait(o):
+			r.waiting[k.ID] = o
 		}
 		return true, ctx.Err()
 	})
@@ -158,9 +160,30 @@ func (a *answers) isOver() bool {
 	return a.unheard >= unheardAtMost
 }
 
+// mayAwait reports whether a case from before the acceptance may come to wait for an operator again: a refund that counts towards
+// it is in flight.
+func (e *Engine) mayAwait(o ledger.OwnedCase) bool {
+	if o.Case.Epoch >= e.terms.Epoch || o.Case.Result != pix.Agreed {
+		return false
+	}
+	sums, ok, err := layout.Find(e.Store, layout.RefundSumsKey(o.Account, o.Case.Original), func(b []byte) (layout.RefundSums, error) {
+		return layout.DecodeRefundSums(o.Case.Original, b)
+	})
+	return err != nil || ok && sums.InFlight > 0
+}
+
 // resume tries to let one case go on. heard: the scheme has answered. why is why the case still waits; empty: it
 // does not.
 func (e *Engine) resume(o ledger.OwnedCase) (heard bool, why string) {
+	k, err := e.History.CaseRecord(o.Account, o.Case.Ordinal)
+	switch {
+	case err != nil:
+		return true, err.Error()
+	case !k.AwaitsOperator(&e.terms) && e.mayAwait(ledger.OwnedCase{Account: o.Account, Case: k}):
+		return true, "a refund that counts towards it is in flight"
+	case !k.AwaitsOperator(&e.terms): // an operator may have been faster
+		return true, ""
+	}
 	found, err := e.returnsOf(o.Account, o.Case.EndToEnd)
 	if err != nil {
 		return false, err.Error()
@@ -169,7 +192,7 @@ func (e *Engine) resume(o ledger.OwnedCase) (heard bool, why string) {
 	switch {
 	case err != nil:
 		return true, err.Error()
-	case answer.Refusal != nil && answer.Refusal.Code != ledger.RefuseNotAwaiting: // an operator may have been faster
+	case answer.Refusal != nil:
 		return true, answer.Refusal.Message
 	}
 	return true, ""

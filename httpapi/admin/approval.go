@@ -46,6 +46,8 @@ func (s *service) askHeld(o *ledger.Owned, word ledger.Approval) error {
 	}
 	known, err := s.AskHeld(*o)
 	switch {
+	case known && err == nil && s.isDecided(o, word):
+		return nil // by another operator meanwhile, who has let it go on
 	case known && err == nil:
 		return control.Refuse(fasthttp.StatusConflict, "the scheme has had the payout since before the restore: what has become of it is booked, and it is not sent again")
 	case err != nil && (known || word == ledger.Approved):
@@ -53,6 +55,12 @@ func (s *service) askHeld(o *ledger.Owned, word ledger.Approval) error {
 		return control.Refuse(fasthttp.StatusServiceUnavailable, "the scheme could not say whether it has the payout: try again")
 	}
 	return nil
+}
+
+// isDecided reports whether an operator's word about a payout is kept by now.
+func (s *service) isDecided(o *ledger.Owned, word ledger.Approval) bool {
+	now, err := s.History.Anyone(o.Tx.Public())
+	return err == nil && now != nil && now.Tx.Payout.Decision == word && now.Tx.Payout.Operator != ""
 }
 
 // payout returns the payout that the path names, by its transaction_id or its id. It does
