@@ -38,7 +38,8 @@ func minuteOf(endToEnd string) pix.Millis {
 // renewal finds a new end-to-end id for a payout that leaves a queue or is approved. An
 // empty Chain.EndToEnd means that the payout keeps its id or, if that is too old, gets the
 // same suffix with a new minute. Otherwise Chain.EndToEnd is the id of an equal payout that
-// was sent meanwhile.
+// was sent meanwhile. That is so however long ago the other one was sent, where it is from before a restore and younger: it may have
+// been requested instead of this one, which had failed, and the scheme pays nothing more under its id.
 func (g *gathering) renewal(t *Transaction) (Chain, error) {
 	now := g.stamp.Reading
 	if !t.waits() || t.Payout.OwnEndToEnd {
@@ -52,7 +53,7 @@ func (g *gathering) renewal(t *Transaction) (Chain, error) {
 	if err != nil {
 		return Chain{}, err
 	}
-	others := use{now: now}
+	others, instead := use{now: now}, false
 	for _, member := range row.All() {
 		other, err := g.member(&row, member)
 		if err != nil {
@@ -61,13 +62,14 @@ func (g *gathering) renewal(t *Transaction) (Chain, error) {
 		if member.ID == t.ID || other.waits() && (other.EndToEnd == t.EndToEnd || NeedsRenewal(other, now)) {
 			continue // the other payout was not sent yet either, and gets the same id as this one when it is
 		}
-		others.addTransaction(other)
+		matters := others.addTransaction(other)
+		instead = instead || matters && g.stamp.Terms.restoredSince(other) && other.ID.Time() > t.ID.Time()
 	}
 	c := Chain{Suffix: string(key[1:])}
 	if c.Moved, err = g.moved(t.EndToEnd, &row); err != nil {
 		return Chain{}, err
 	}
-	if busy := others.busy(g.account.Settings.RepeatWindow); !busy && NeedsRenewal(t, now) {
+	if busy := instead || others.busy(g.account.Settings.RepeatWindow); !busy && NeedsRenewal(t, now) {
 		c.Spent = others.endToEnd == pix.EndToEnd(g.stamp.Terms.OwnISPB, now.Clock, c.Suffix)
 	} else if busy && (others.endToEnd != t.EndToEnd || NeedsRenewal(t, now)) {
 		c.EndToEnd, c.Holder = others.endToEnd, others.holder
