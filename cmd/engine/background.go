@@ -42,7 +42,7 @@ func (e *Engine) start() (err error) {
 		e.work.Go(func() { (&resumption{e: e, until: until}).run(ctx) })
 	}
 	if e.terms.RestoredAt != 0 || e.terms.GapOpen {
-		e.work.Go(e.tellHeld)
+		e.work.Go(func() { e.tellHeld(ctx) })
 	}
 	e.work.Go(e.keepClock)
 	e.runLoops()

@@ -18,14 +18,7 @@ const (
 // measured is the file system, in memory, of an engine that was closed after it had booked credits.
 func measured(b *testing.B) *vfs.MemFS {
 	disk := vfs.NewMem()
-	e, err := Open(crashConfig(disk))
-	if err != nil {
-		b.Fatal(err)
-	}
-	ids, err := populate(e)
-	if err != nil {
-		b.Fatal(err)
-	}
+	e, ids := openPopulated(b, crashConfig(disk))
 	for range measuredCredits {
 		for _, id := range ids {
 			if _, err := e.Accounts.Do(id, ledger.Credit{Kind: pix.TxTED, Amount: 7}); err != nil {

@@ -215,7 +215,7 @@ const askedAtOnce = 64
 // askInFlight asks the scheme about every payout and refund that it has or may have, and applies what
 // has become of them.
 func (e *Engine) askInFlight(ctx context.Context) error {
-	all, err := e.inFlight(func(t *ledger.Transaction) bool {
+	all, err := e.inFlight(ctx, func(t *ledger.Transaction) bool {
 		return t.Status == pix.StatusAccepted || t.Status == pix.StatusSending
 	})
 	if err != nil {
@@ -250,7 +250,7 @@ func (e *Engine) askInFlight(ctx context.Context) error {
 }
 
 // inFlight finds the payouts and refunds in flight of which wanted is true.
-func (e *Engine) inFlight(wanted func(*ledger.Transaction) bool) (all []ledger.Owned, err error) {
+func (e *Engine) inFlight(ctx context.Context, wanted func(*ledger.Transaction) bool) (all []ledger.Owned, err error) {
 	lo, hi := layout.OpenRange()
 	err = e.Store.Scan(lo, hi, func(k, v []byte) (bool, error) {
 		account, id, err := layout.DecodeOpenKey(k)
@@ -264,12 +264,12 @@ func (e *Engine) inFlight(wanted func(*ledger.Transaction) bool) (all []ledger.O
 		r, err := rows{e.Store}.Record(account, seq)
 		if err != nil || r.Tx == nil || r.Tx.ID != id { // a damaged account is closed off when it is used
 			e.Config.Log.Error("what is in flight cannot be read", "account", account.String(), "record", seq, "error", err)
-			return true, errors.Join(e.ending.Err(), e.Config.goesOn())
+			return true, ctx.Err()
 		}
 		if wanted(r.Tx) {
 			all = append(all, ledger.Owned{Account: account, Tx: r.Tx})
 		}
-		return true, errors.Join(e.ending.Err(), e.Config.goesOn())
+		return true, ctx.Err()
 	})
 	return all, err
 }

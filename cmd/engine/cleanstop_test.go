@@ -21,14 +21,7 @@ import (
 // loaded is an engine that clients drove until they had some answers.
 func loaded(t *testing.T, config Config, seed uint64, answers int) (*Engine, *clients) {
 	t.Helper()
-	e, err := Open(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids, err := populate(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e, ids := openPopulated(t, config)
 	c := &clients{}
 	var stop atomic.Bool
 	var load sync.WaitGroup

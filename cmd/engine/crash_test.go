@@ -89,6 +89,20 @@ func populate(e *Engine) ([]pix.AccountID, error) {
 	return ids, nil
 }
 
+// openPopulated opens an engine with accounts.
+func openPopulated(t testing.TB, c Config) (*Engine, []pix.AccountID) {
+	t.Helper()
+	e, err := Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := populate(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, ids
+}
+
 // drive sends commands until stop is set.
 func (c *clients) drive(e *Engine, id pix.AccountID, rng *rand.Rand, stop *atomic.Bool) {
 	for n := 0; !stop.Load(); n++ {

@@ -94,14 +94,7 @@ func withSmallTables(t *testing.T, fs vfs.FS) (*Engine, []pix.AccountID) {
 	t.Helper()
 	config := crashConfig(fs)
 	config.memTable = 64 << 10
-	e, err := Open(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids, err := populate(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e, ids := openPopulated(t, config)
 	return e, ids
 }
 

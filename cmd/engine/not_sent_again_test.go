@@ -152,8 +152,11 @@ func TestWaitedInSnapshot(t *testing.T) {
 	restoredAt(t, fs, file, "new")
 	sent := newHolding(0)
 	var log bytes.Buffer
-	logs := func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) }
+	starting, started := context.WithCancel(t.Context())
+	logs := func(c *Config) { c.Log, c.Starting = slog.New(slog.NewTextHandler(&log, nil)), starting }
 	again := w.at(serveHarness(t, fs, backTo("new"), sent.between, logs))
+	started()                           // as the program does once the engine is served
+	again.tellHeld(again.Engine.ending) // which the engine does by itself, perhaps only now
 	again.becoming(declined.TransactionID, "failed")
 	again.becoming(instead.TransactionID, "settled")
 	if status, got := again.operate("POST", "/admin/payouts/"+declined.TransactionID+"/approve", `{"operator":"ana"}`); status != 409 {
@@ -175,6 +178,9 @@ func TestWaitedInSnapshot(t *testing.T) {
 		if got := sent.sent[amount*pix.UnitsPerCentavo]; got != want {
 			t.Errorf("%v centavos were sent %d times, want %d", amount, got, want)
 		}
+	}
+	if strings.Contains(log.String(), "not looked for") {
+		t.Errorf("it ends with the start:\n%s", log.String())
 	}
 	for _, want := range []string{"transaction=" + own.TransactionID + " status=queued amount=1800", "pixd decline fails it\" payouts=1"} {
 		if !strings.Contains(log.String(), want) {

@@ -107,8 +107,8 @@ func (e *Engine) canCatchUp(m *restored.Mark) error {
 const toldHeld = 20
 
 // tellHeld logs which payouts wait for an operator because the journal was restored.
-func (e *Engine) tellHeld() {
-	held, err := e.inFlight(e.terms.Holds)
+func (e *Engine) tellHeld(ctx context.Context) {
+	held, err := e.inFlight(ctx, e.terms.Holds)
 	e.logError("payouts that wait since the restore not looked for", err)
 	for _, o := range held[:min(len(held), toldHeld)] {
 		e.Config.Log.Warn("a payout waits for an operator since the restore", "account", o.Account.String(), "transaction", o.Tx.Public(), "status", o.Tx.Status.String(), "amount", int64(o.Tx.Amount))

@@ -64,14 +64,7 @@ func owedWords(t *testing.T) (disk *vfs.MemFS, owed []answered) {
 	disk = vfs.NewMem()
 	config := crashConfig(disk)
 	config.SettleDelay = time.Hour
-	e, err := Open(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids, err := populate(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e, ids := openPopulated(t, config)
 	for n := range 60 {
 		pay := ledger.RequestPayout{Amount: pix.Amount(100 + n), Key: pix.Key{Type: pix.KeyEmail, Value: "a@example.com"}}
 		id := ids[n%len(ids)]
@@ -148,14 +141,7 @@ func TestCloseOverAStuckChild(t *testing.T) {
 		s.Scheme = of
 		return s
 	}
-	e, err := Open(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids, err := populate(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e, ids := openPopulated(t, config)
 	s.armed.Store(true)
 	go func() {
 		_, _ = e.Accounts.Do(ids[0], ledger.RequestPayout{Amount: 5, Key: pix.Key{Type: pix.KeyEmail, Value: "a@example.com"}})
