@@ -293,7 +293,7 @@ func TestCatchUpGoesOn(t *testing.T) {
 	w.stop()
 	restoredAt(t, fs, file, "new")
 	starts := 0
-	for ; starts < 100; starts++ {
+	for slow := 0; starts < 100; starts++ {
 		config := crashConfig(fs)
 		backTo("new")(&config)
 		config.SchemeTimeout = 50 * time.Millisecond
@@ -309,6 +309,11 @@ func TestCatchUpGoesOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			break
+		}
+		if errors.Is(err, context.DeadlineExceeded) && slow < 50 { // a busy machine: it does not count
+			slow++
+			starts--
+			continue
 		}
 		if !Stopped(err) && !errors.Is(err, errBroken) {
 			t.Fatal(err)
