@@ -1,0 +1,205 @@
+package forward
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"sync"
+	"time"
+)
+
+const (
+	maxConns    = 4096            // connections to the owner, and so requests that are at the owner at once
+	lastAnswers = 2 * time.Minute // how long an earlier owner has for the answers to what it was sent: as long as the listener that it answers through
+)
+
+var (
+	errOver    = errors.New("forwarding has ended")
+	errNoPlace = errors.New("too many requests are at the owner")
+)
+
+// pool has the connections to one owner.
+type pool struct {
+	name, url string
+	address   string
+	tls       *tls.Config // nil: plain HTTP
+
+	places chan struct{} // has one entry for each connection in use
+
+	mu      sync.Mutex
+	idle    []*link // the one used last at the end
+	used    map[*link]struct{}
+	retired bool
+	reaping bool // idle connections will be looked at
+}
+
+// newPool makes the pool of an owner, with no connection yet.
+func newPool(name, where string, t *tls.Config) (*pool, error) {
+	u, err := url.Parse(where)
+	if err != nil {
+		return nil, fmt.Errorf("the owner's URL: %w", err)
+	}
+	p := &pool{name: name, url: where, address: u.Host, places: make(chan struct{}, maxConns), used: map[*link]struct{}{}}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https" || u.Port() == "":
+		return nil, fmt.Errorf("the owner's URL %q must be http://host:port or https://host:port", where)
+	case u.Scheme == "https" && t == nil:
+		return nil, fmt.Errorf("the owner's URL %q is https, and this node has no certificate", where)
+	case u.Scheme == "https":
+		p.tls = t.Clone()
+		p.tls.ServerName = u.Hostname()
+	}
+	return p, nil
+}
+
+// get returns a connection that no request uses. It waits for a place until an instant.
+func (p *pool) get(until time.Time) (*link, error) {
+	select {
+	case p.places <- struct{}{}:
+	default:
+		timer := time.NewTimer(time.Until(until))
+		defer timer.Stop()
+		select {
+		case p.places <- struct{}{}:
+		case <-timer.C:
+			return nil, errNoPlace
+		}
+	}
+	l, err := p.connect(until)
+	if err != nil {
+		<-p.places
+	}
+	return l, err
+}
+
+// connect returns an idle connection, or a new one.
+func (p *pool) connect(until time.Time) (*link, error) {
+	for l := p.pop(); l != nil; l = p.pop() {
+		if l.usable(until) {
+			return l, p.use(l)
+		}
+		_ = l.Close()
+	}
+	l, err := dial(p.address, p.tls, until)
+	if err != nil {
+		p.clear()
+		return nil, err
+	}
+	return l, p.use(l)
+}
+
+func (p *pool) pop() *link {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.idle) - 1
+	if last < 0 {
+		return nil
+	}
+	l := p.idle[last]
+	p.idle[last] = nil
+	p.idle = p.idle[:last]
+	return l
+}
+
+// use counts a connection as in use.
+func (p *pool) use(l *link) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.retired {
+		_ = l.Close()
+		return errOver
+	}
+	p.used[l] = struct{}{}
+	return nil
+}
+
+// put takes a connection back on which another request may follow.
+func (p *pool) put(l *link) {
+	p.mu.Lock()
+	defer func() { <-p.places }()
+	defer p.mu.Unlock()
+	delete(p.used, l)
+	if p.retired {
+		_ = l.Close()
+		return
+	}
+	l.since = time.Now()
+	p.idle = append(p.idle, l)
+	if !p.reaping {
+		p.reaping = true
+		time.AfterFunc(idleFor, p.reap)
+	}
+}
+
+// drop closes a connection that was in use.
+func (p *pool) drop(l *link) {
+	p.mu.Lock()
+	delete(p.used, l)
+	p.mu.Unlock()
+	_ = l.Close()
+	<-p.places
+}
+
+// fail closes a connection that has failed, and all idle ones: they are probably dead too.
+func (p *pool) fail(l *link) {
+	p.drop(l)
+	p.clear()
+}
+
+// clear closes all idle connections.
+func (p *pool) clear() {
+	p.mu.Lock()
+	idle := p.idle
+	p.idle = nil
+	p.mu.Unlock()
+	for _, l := range idle {
+		_ = l.Close()
+	}
+}
+
+// reap closes the connections that have been idle for too long.
+func (p *pool) reap() {
+	p.mu.Lock()
+	n := 0
+	for n < len(p.idle) && time.Since(p.idle[n].since) >= idleFor {
+		n++
+	}
+	old := p.idle[:n:n]
+	p.idle = p.idle[n:]
+	if p.reaping = len(p.idle) > 0; p.reaping {
+		time.AfterFunc(idleFor-time.Since(p.idle[0].since), p.reap)
+	}
+	p.mu.Unlock()
+	for _, l := range old {
+		_ = l.Close()
+	}
+}
+
+// retire closes all idle connections, and after a time those that are in use.
+func (p *pool) retire(after time.Duration) {
+	p.mu.Lock()
+	p.retired = true
+	p.mu.Unlock()
+	p.clear()
+	if after > 0 {
+		time.AfterFunc(after, p.cut)
+		return
+	}
+	p.cut()
+}
+
+// cut closes all connections in use.
+func (p *pool) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for l := range p.used {
+		_ = closeUnder(l)
+	}
+}
+
+// closeUnder closes a connection without a word of TLS, for which a frozen owner could let it wait.
+func closeUnder(l *link) error { return l.under.Close() }
+
+var _ net.Conn = (*link)(nil)
