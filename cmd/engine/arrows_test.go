@@ -58,6 +58,7 @@ var knows = []struct {
 	{"actors/account/accounttest", []string{"actors/account", "actors/due", "actors/ledger", "actors/pix"}},
 	{"actors/simulation", nil}, // its tests may import everything
 	{"wal", nil},
+	{"wal/etcdlog", []string{"wal"}},
 	{"wal/waltest", []string{"wal"}},
 	{"snapshot", nil},
 	{"httpapi", []string{"actors/fair", "actors/layout", "actors/ledger", "actors/pix", "actors/registry", "actors/scheme/brcode", "httpapi/qr", "httpapi/receipt"}},
@@ -68,7 +69,7 @@ var knows = []struct {
 	{"httpapi/notices", []string{"actors/fair", "actors/pix", "actors/scheme", "actors/scheme/provider", "httpapi/control", "httpapi/signed"}},
 	{"httpapi/sim", []string{"actors/pix", "actors/scheme", "actors/scheme/brcode", "actors/scheme/provider", "actors/scheme/sim", "actors/strictjson", "httpapi/control", "httpapi/signed"}},
 	{"httpapi/admin", []string{"actors/alerts", "actors/clock", "actors/layout", "actors/ledger", "actors/pix", "actors/registry", "actors/scheme/sim", "actors/strictjson", "httpapi", "httpapi/control", "httpapi/notices", "httpapi/sim"}},
-	{"cmd/**", []string{"actors/**", "wal", "snapshot", "httpapi/**", "cmd/**", "bench/**"}},
+	{"cmd/**", []string{"actors/**", "wal", "wal/etcdlog", "snapshot", "httpapi/**", "cmd/**", "bench/**"}},
 	{"bench/**", []string{"actors/**", "wal", "snapshot", "httpapi/**", "cmd/**", "bench/**"}},
 }
 
@@ -80,6 +81,7 @@ var outside = []struct {
 	{"github.com/asynkron/protoactor-go", []string{"actors/**"}},
 	{"encoding/json", []string{"actors/strictjson"}},
 	{"github.com/cockroachdb/pebble", []string{"wal", "snapshot"}},
+	{"go.etcd.io/etcd", []string{"wal/etcdlog"}},
 	{"github.com/valyala/fasthttp", []string{"httpapi/**", "cmd/**", "bench/**"}},
 	{"github.com/go-analyze/charts", []string{"bench/**"}}, //nolint:misspell // its name
 	{"github.com/HdrHistogram/hdrhistogram-go", []string{"bench/**"}},

@@ -1,0 +1,190 @@
+// Package etcdlog keeps a wal.Log in etcd: in an existing one, which Dial connects to, or in a
+// member that is part of this process, which Start runs.
+//
+// Each batch is a new version of the log's key, so that the key's version is the batch's place in
+// the log, and adding a batch is a transaction that compares it. The batches before the newest are
+// the key's history, which etcd keeps until Trim has it compacted. Compaction is one for a whole
+// etcd: it must be pixd's alone, and must compact nothing by itself.
+package etcdlog
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-semver/semver"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"pixd/wal"
+)
+
+// DefaultPrefix is what the keys begin with where the options do not say otherwise.
+const DefaultPrefix = "pixd/"
+
+// defaultTimeout is how long one call of etcd may take.
+const defaultTimeout = 2 * time.Second
+
+// largestRequest is the size of the largest request in bytes: a batch of 4 MiB and what is around
+// it.
+const largestRequest = 5 << 20
+
+// oldest is the first version of etcd that is used: 3.5.0 to 3.5.2 may differ between members after
+// a crash.
+var oldest = semver.Version{Major: 3, Minor: 5, Patch: 3}
+
+var errClosed = errors.New("the connection is closed")
+
+// Options say which etcd a log is in.
+type Options struct {
+	Endpoints []string      // URLs of the members; at least one
+	TLS       *tls.Config   // nil: without TLS, also where a URL says https
+	Prefix    string        // what all keys begin with; empty: DefaultPrefix
+	Timeout   time.Duration // how long one call of etcd may take; 0: 2 s
+	Log       *slog.Logger  // nil: messages are discarded
+}
+
+// Log is a wal.Log in etcd. Several goroutines may use it.
+type Log struct {
+	client  *clientv3.Client
+	prefix  string
+	timeout time.Duration
+	log     *slog.Logger
+	life    context.Context // ends with Close
+	end     context.CancelFunc
+
+	mu    sync.Mutex
+	agree *wal.Cluster     // nil: not read yet
+	kept  map[string]place // by key: what Trim was told
+	cut   int64            // the newest revision that Trim has had compacted
+}
+
+var _ wal.Log = (*Log)(nil)
+
+// Dial connects to an etcd. It returns an error where no member answers, or one that answers is
+// older than 3.5.3. The etcd must take requests of 5 MiB (--max-request-bytes) for batches of 4.
+func Dial(ctx context.Context, o Options) (*Log, error) {
+	logger := discardNil(o.Log)
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints:            o.Endpoints,
+		TLS:                  o.TLS,
+		DialKeepAliveTime:    10 * time.Second, // gRPC's least
+		DialKeepAliveTimeout: 3 * time.Second,
+		MaxCallSendMsgSize:   largestRequest,
+		Logger:               zapTo(logger),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("etcdlog: dial %s: %w", strings.Join(o.Endpoints, ", "), err)
+	}
+	l := newLog(client, o.Prefix, o.Timeout, logger)
+	if err := l.Check(ctx); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+func newLog(client *clientv3.Client, prefix string, timeout time.Duration, log *slog.Logger) *Log {
+	if prefix == "" {
+		prefix = DefaultPrefix
+	}
+	if timeout <= 0 {
+		timeout = defaultTimeout
+	}
+	l := &Log{client: client, prefix: prefix, timeout: timeout, log: log, kept: map[string]place{}}
+	l.life, l.end = context.WithCancel(context.Background())
+	return l
+}
+
+func discardNil(log *slog.Logger) *slog.Logger {
+	if log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return log
+}
+
+// Check returns an error where no member of the etcd answers, or one that does is older than 3.5.3.
+func (l *Log) Check(ctx context.Context) error {
+	all, err := l.status(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		v, err := semver.NewVersion(s.Version)
+		if err != nil {
+			return fmt.Errorf("etcdlog: version %q of an etcd: %w", s.Version, err)
+		}
+		if v.LessThan(oldest) {
+			return fmt.Errorf("etcdlog: a member of the etcd has version %s; the oldest that is used is %s", v, oldest)
+		}
+	}
+	return nil
+}
+
+// status asks the members how they are and returns those that answer, at least one.
+func (l *Log) status(ctx context.Context) (all []*clientv3.StatusResponse, err error) {
+	endpoints := l.client.Endpoints()
+	if len(endpoints) == 0 {
+		endpoints = []string{""} // the member in this process
+	}
+	var failed error
+	for _, e := range endpoints {
+		call, cancel := l.call(ctx)
+		s, err := l.client.Status(call, e)
+		cancel()
+		if err != nil {
+			failed = fmt.Errorf("etcdlog: status of %s: %w", e, err)
+			continue
+		}
+		all = append(all, s)
+	}
+	if len(all) == 0 {
+		return nil, failed
+	}
+	return all, nil
+}
+
+// while returns a context that ends with ctx, and with the log's connection.
+func (l *Log) while(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(l.life, func() { cancel(errClosed) })
+	if l.life.Err() != nil {
+		cancel(errClosed)
+	}
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+// call returns the context of one call of etcd.
+func (l *Log) call(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, free := l.while(ctx)
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	return ctx, func() { cancel(); free() }
+}
+
+// txn does then where all of ifs are so, and otherwise the other.
+func (l *Log) txn(ctx context.Context, ifs []clientv3.Cmp, then, otherwise []clientv3.Op) (*clientv3.TxnResponse, error) {
+	ctx, cancel := l.call(ctx)
+	defer cancel()
+	return l.client.Txn(ctx).If(ifs...).Then(then...).Else(otherwise...).Commit()
+}
+
+func (l *Log) get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	ctx, cancel := l.call(ctx)
+	defer cancel()
+	return l.client.Get(ctx, key, opts...)
+}
+
+// Close implements wal.Log.
+func (l *Log) Close() error {
+	if l.life.Err() != nil {
+		return nil
+	}
+	l.end()
+	if err := l.client.Close(); err != nil && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("etcdlog: close: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,228 @@
+package etcdlog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+)
+
+// waiting is how often Start logs that it waits for the other members.
+const waiting = 3 * time.Second
+
+// Member is a member of an etcd in this process. It listens for the other members only; this
+// process calls it without a port. Where its disk fails, etcd ends the process.
+type Member struct {
+	etcd   *embed.Etcd
+	client *clientv3.Client
+	o      MemberOptions
+
+	mu     sync.Mutex
+	logs   []*Log // to be closed with the member
+	closed sync.Once
+}
+
+// Start starts a member and waits until a majority of the members runs, for as long as ctx allows;
+// it logs what it waits for. A member whose folder exists goes on where it stood.
+func Start(ctx context.Context, o MemberOptions) (*Member, error) {
+	o.fill()
+	for {
+		config, err := o.config()
+		if err != nil {
+			return nil, err
+		}
+		etcd, err := begin(ctx, config)
+		if err == nil {
+			m := &Member{etcd: etcd, client: v3client.New(etcd.Server), o: o}
+			if err := m.ready(ctx); err != nil {
+				m.Close()
+				return nil, err
+			}
+			return m, nil
+		}
+		if ctx.Err() != nil || !o.Join || strings.Contains(err.Error(), "address already in use") {
+			return nil, fmt.Errorf("etcdlog: start member %s: %w", o.Name, err)
+		}
+		// A member that joins asks the others who they are.
+		o.Log.Warn("the member cannot join; trying again", "name", o.Name, "peers", o.others(), "err", err)
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("etcdlog: start member %s: %w", o.Name, ctx.Err())
+		case <-time.After(waiting):
+		}
+	}
+}
+
+// begin starts etcd. Where ctx ends meanwhile, what has started is stopped later.
+func begin(ctx context.Context, config *embed.Config) (*embed.Etcd, error) {
+	type started struct {
+		etcd *embed.Etcd
+		err  error
+	}
+	done := make(chan started, 1)
+	go func() {
+		etcd, err := embed.StartEtcd(config)
+		done <- started{etcd, err}
+	}()
+	select {
+	case s := <-done:
+		return s.etcd, s.err
+	case <-ctx.Done():
+		go func() {
+			if s := <-done; s.err == nil {
+				s.etcd.Close()
+			}
+		}()
+		return nil, ctx.Err()
+	}
+}
+
+// ready waits until the member has a leader and has told the others about itself.
+func (m *Member) ready(ctx context.Context) error {
+	tick := time.NewTicker(waiting)
+	defer tick.Stop()
+	for {
+		select {
+		case <-m.etcd.Server.ReadyNotify():
+			return nil
+		case <-m.etcd.Server.StopNotify():
+			return fmt.Errorf("etcdlog: start member %s: it has stopped; it may have been removed", m.o.Name)
+		case <-ctx.Done():
+			return fmt.Errorf("etcdlog: start member %s: wait for a majority of %s: %w", m.o.Name, m.o.others(), ctx.Err())
+		case <-tick.C:
+			m.o.Log.Warn("the member waits for a majority of the members", "name", m.o.Name, "peers", m.o.others())
+		}
+	}
+}
+
+// Log returns a log in the member's etcd, which is called without a port. The member's Close ends it
+// too; closing it does not end the member.
+func (m *Member) Log() *Log { return m.under(m.o.Prefix) }
+
+// under returns a log with a prefix of its own.
+func (m *Member) under(prefix string) *Log {
+	l := newLog(v3client.New(m.etcd.Server), prefix, m.o.Timeout, m.o.Log)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.logs = append(m.logs, l)
+	return l
+}
+
+// Done is closed when the member has ended: after Close, or because it was removed.
+func (m *Member) Done() <-chan struct{} { return m.etcd.Server.StopNotify() }
+
+// Leads reports whether the member is the one that leads, so far as it knows.
+func (m *Member) Leads() bool { return m.etcd.Server.Leader() == m.etcd.Server.MemberID() }
+
+// Lead makes the member the one that leads, which spares each Append a way over the network. It
+// returns an error where that is not so when ctx ends; the log works as well then.
+func (m *Member) Lead(ctx context.Context) error {
+	server := m.etcd.Server
+	for !m.Leads() {
+		try, cancel := context.WithTimeout(ctx, m.o.Election)
+		if leader := server.Leader(); leader != 0 {
+			_ = server.MoveLeader(try, uint64(leader), uint64(server.MemberID()))
+		} else {
+			<-try.Done()
+		}
+		cancel()
+		if ctx.Err() != nil {
+			return fmt.Errorf("etcdlog: make member %s lead: %w", m.o.Name, ctx.Err())
+		}
+	}
+	return nil
+}
+
+// Peer is a member of an etcd.
+type Peer struct {
+	Name string // empty: the member was added and has not been started yet
+	URL  string // where the other members reach it
+}
+
+// Members returns all members, by name.
+func (m *Member) Members(ctx context.Context) ([]Peer, error) {
+	r, err := m.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	peers := make([]Peer, 0, len(r.Members))
+	for _, p := range r.Members {
+		peers = append(peers, Peer{p.Name, strings.Join(p.PeerURLs, ",")})
+	}
+	slices.SortFunc(peers, func(a, b Peer) int { return strings.Compare(a.Name+" "+a.URL, b.Name+" "+b.URL) })
+	return peers, nil
+}
+
+func (m *Member) list(ctx context.Context) (*clientv3.MemberListResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.o.Timeout)
+	defer cancel()
+	r, err := m.client.MemberList(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("etcdlog: list members: %w", err)
+	}
+	return r, nil
+}
+
+// AddMember makes the member at a URL one of the etcd's; it does nothing where it is one already. It
+// is to be started with Join within seconds, as it counts for the majority from now on. The name is
+// the one that it will be started with.
+func (m *Member) AddMember(ctx context.Context, name, peerURL string) error {
+	r, err := m.list(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range r.Members {
+		if slices.Contains(p.PeerURLs, peerURL) {
+			return nil
+		}
+		if p.Name == name {
+			return fmt.Errorf("etcdlog: add member %s at %s: there is one at %s", name, peerURL, strings.Join(p.PeerURLs, ","))
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, m.o.Timeout)
+	defer cancel()
+	if _, err := m.client.MemberAdd(ctx, []string{peerURL}); err != nil {
+		return fmt.Errorf("etcdlog: add member %s at %s: %w", name, peerURL, err)
+	}
+	return nil
+}
+
+// RemoveMember removes the member of a name; nothing happens where there is none. A member that runs
+// ends, and its folder is of no use any more.
+func (m *Member) RemoveMember(ctx context.Context, name string) error {
+	r, err := m.list(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range r.Members {
+		if p.Name != name {
+			continue
+		}
+		call, cancel := context.WithTimeout(ctx, m.o.Timeout)
+		_, err := m.client.MemberRemove(call, p.ID)
+		cancel()
+		if err != nil {
+			return fmt.Errorf("etcdlog: remove member %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Close stops the member. Where it leads, another leads first.
+func (m *Member) Close() { m.closed.Do(m.stop) }
+
+func (m *Member) stop() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, l := range m.logs {
+		_ = l.Close()
+	}
+	_ = m.client.Close()
+	m.etcd.Close()
+}
