@@ -83,6 +83,9 @@ func atomBody(camel bool, atom, message string) []byte {
 	return o.closed()
 }
 
+// Unavailable answers 503 in the shape of the merchant API, with Retry-After: nothing was done.
+func Unavailable(ctx *fasthttp.RequestCtx, message string) { unavailable(ctx, message) }
+
 // unavailable answers 503 and asks the client to send the request again: nothing of the
 // request was kept.
 func unavailable(ctx *fasthttp.RequestCtx, message string) {

@@ -116,7 +116,17 @@ func (s *Store) writeAnchor(h Head) error {
 		return err
 	}
 	s.anchored = h
+	s.synced.Store(h.Position)
 	return nil
+}
+
+// keepAnchor records the newest batch in the anchor. A batch of a Log may not be on this disk yet.
+func (s *Store) keepAnchor() error {
+	h := s.durableHead()
+	if h.Position == s.anchored.Position {
+		return nil
+	}
+	return errors.Join(s.syncShared(), s.writeAnchor(h))
 }
 
 // followJournal is the anchor's goroutine. Every AnchorEvery it records the journal's
@@ -133,7 +143,7 @@ func (s *Store) followJournal() {
 		case <-s.fail.done:
 			return
 		}
-		if err := s.writeAnchor(s.durableHead()); err != nil {
+		if err := s.keepAnchor(); err != nil {
 			s.fail.fail(errors.Join(errors.New("wal: write "+s.opts.Dir+"/"+anchorName), err))
 			return
 		}

@@ -5,9 +5,12 @@ package wal
 // they have read is durable. stream is the account that the outs are about; 0: the
 // registry, or several accounts. After a failure nothing is released.
 //
-// If several machines shared a journal, Tell would be the place to stop a machine that no
-// longer owns the stream.
+// Where several machines share the journal, Tell waits until this one is certain that it still owns
+// it, and releases nothing if it does not.
 func (s *Store) Tell(_ Stream, outs []Out) {
+	if len(outs) > 0 && s.shared != nil && !s.certain() {
+		return
+	}
 	for _, out := range outs {
 		if s.fail.set.Load() {
 			return

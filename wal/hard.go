@@ -19,6 +19,7 @@ const (
 	// not know. A store of an earlier format is opened, and is of this one from then on, so
 	// that an earlier version refuses it instead of meeting what it cannot read.
 	formatVersion = 5
+	formatCluster = 6 // that of a store whose journal is shared by several nodes; see Store.Join
 	checksumName  = "xxh64"
 )
 
@@ -78,8 +79,8 @@ func (s *Store) checkFormat() error {
 	switch {
 	case err != nil:
 		return err
-	case v > formatVersion:
-		return fmt.Errorf("written by a newer version: format %d, this binary knows %d", v, formatVersion)
+	case v > formatCluster:
+		return fmt.Errorf("written by a newer version: format %d, this binary knows %d", v, formatCluster)
 	case v < 1:
 		return fmt.Errorf("setting %q is %d in the store, this process wants %d", settingFormat, v, formatVersion)
 	}
@@ -105,7 +106,7 @@ func (s *Store) format() (int, error) {
 // raiseFormat gives a store of an earlier format this one, durably.
 func (s *Store) raiseFormat() error {
 	v, err := s.format()
-	if err != nil || v == formatVersion {
+	if err != nil || v >= formatVersion {
 		return err
 	}
 	return s.db.Set(metaKey(hardPrefix+settingFormat), []byte(strconv.Itoa(formatVersion)), pebble.Sync)

@@ -3,6 +3,9 @@ package wal
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
 )
 
 // The verified mark is a position in the journal. The next Open need not verify the chain
@@ -72,5 +75,11 @@ func (s *Store) writeMark() {
 		return
 	}
 	s.marked = position
+	if s.shared != nil {
+		if err := s.db.Set(metaKey(markName), markValue(h), pebble.NoSync); err != nil {
+			s.fail.fail(fmt.Errorf("wal: write %s: %w", s.opts.Dir, err))
+		}
+		return
+	}
 	s.submit(&Entry{Ops: []Op{{Kind: OpSet, Key: metaKey(markName), Value: markValue(h)}}})
 }

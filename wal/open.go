@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -112,7 +113,7 @@ func (s *Store) inspect(anchor slot) error {
 // verify checks the settings, that the journal is as long as its anchor says, and the chain
 // of batches.
 func (s *Store) verify(anchor slot) error {
-	if err := s.checkHard(); err != nil {
+	if err := errors.Join(s.checkHard(), s.checkCluster()); err != nil {
 		return err
 	}
 	var err error
@@ -172,7 +173,7 @@ func (s *Store) begin(anchor slot, verified Head) error {
 	if newest != verified.Position {
 		return fmt.Errorf("the journal ended at batch %d before it was opened for writing and at %d after", verified.Position, newest)
 	}
-	for _, step := range []func() error{s.raiseFormat, s.beginOnce} {
+	for _, step := range []func() error{s.raiseFormat, s.beginOnce, s.leaveCluster} {
 		if err := s.fail.guard(step); err != nil {
 			return err
 		}
@@ -196,7 +197,10 @@ func (s *Store) begin(anchor slot, verified Head) error {
 	s.stopped = make(chan struct{})
 	s.stopAnchor = make(chan struct{})
 	s.anchorDone = make(chan struct{})
-	go newWriter(s, verified).run()
+	s.synced.Store(s.anchored.Position)
+	if s.shared == nil {
+		go newWriter(s, verified).run(context.Background())
+	}
 	go s.followJournal()
 	return nil
 }

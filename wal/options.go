@@ -48,6 +48,14 @@ type Options struct {
 	// own mark is not later. It is for a Checkpoint's copy. Zero: there is none.
 	Verified Head
 
+	// Shared opens a store whose journal is in a Log, or will be: it follows, by Apply, until Lead.
+	// Batches are on this machine's disk a second later than in the log, and the anchor names what is.
+	Shared bool
+
+	// LeaveCluster opens a store that was shared as one of its own again. The other copies of the
+	// journal must never be written any more.
+	LeaveCluster bool
+
 	// NoCompactions leaves the tables as they are. It is for a copy that is opened only to be
 	// read and closed.
 	NoCompactions bool

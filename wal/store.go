@@ -18,7 +18,8 @@ type Store struct {
 	fail   *failure
 	notes  *flushNotes
 
-	segment uint32 // the newest when the store was opened for writing; 0: there was none
+	segment uint32  // the newest when the store was opened for writing; 0: there was none
+	shared  *shared // nil: the journal is this machine's alone
 
 	readers readers
 
@@ -47,7 +48,8 @@ type Store struct {
 	closeErr   error
 	stopAnchor chan struct{}
 	anchorDone chan struct{}
-	marked     uint64 // position of the verified mark that was written last; only the anchor's goroutine uses it
+	synced     atomic.Uint64 // position of the newest batch that the anchor names
+	marked     uint64        // position of the verified mark that was written last; only the anchor's goroutine uses it
 }
 
 // Append queues e and returns its ticket. It never waits for the disk. An entry without
@@ -157,6 +159,9 @@ func (s *Store) close() error {
 	s.closing = true
 	s.writeNow()
 	close(s.stopAnchor)
+	if s.shared != nil {
+		defer s.shared.end(s)()
+	}
 	for _, step := range []func() error{s.windUp, s.awaitReaders, s.shut} {
 		err := s.fail.guard(step)
 		if errors.Is(err, errReading) {
@@ -191,7 +196,7 @@ func (s *Store) windUp() error {
 		return err
 	}
 	h := s.durableHead()
-	if err := s.writeAnchor(h); err != nil {
+	if err := errors.Join(s.syncShared(), s.writeAnchor(h)); err != nil {
 		return err
 	}
 	if err := s.db.Set(metaKey(markName), markValue(h), pebble.Sync); err != nil {

@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -34,8 +35,8 @@ func newWriter(s *Store, newest Head) *writer {
 	return w
 }
 
-// run writes batches until the store closes or has failed.
-func (w *writer) run() {
+// run writes batches until the store closes or has failed. ctx ends waiting for a Log.
+func (w *writer) run(ctx context.Context) {
 	defer close(w.s.stopped)
 	defer func() {
 		// Pebble panics if it cannot write its log. After that panic, or a panic of this
@@ -50,7 +51,7 @@ func (w *writer) run() {
 			runtime.Gosched()
 		}
 		w.drain()
-		if !w.commit() {
+		if !w.commit(ctx) {
 			return
 		}
 	}
@@ -106,9 +107,9 @@ func (w *writer) drain() {
 
 // commit makes one batch of the oldest pending entries, writes it and releases the entries.
 // It returns false if the store has failed.
-func (w *writer) commit() bool {
+func (w *writer) commit(ctx context.Context) bool {
 	n := w.fill()
-	if err := w.write(); err != nil {
+	if err := w.write(ctx); err != nil {
 		w.s.fail.fail(fmt.Errorf("wal: write %s: %w", w.s.opts.Dir, err))
 	}
 	if w.s.fail.set.Load() {
@@ -168,8 +169,9 @@ func (w *writer) newest(stream Stream) (seq, sum uint64, segment uint32, err err
 	return seq, sum, segment, err
 }
 
-// write commits and syncs the machine's batch. It may block for ever; see pebbleLog.Fatalf.
-func (w *writer) write() error {
+// write commits and syncs the machine's batch, or adds it to the Log before it commits it. It may block
+// for ever; see pebbleLog.Fatalf.
+func (w *writer) write(ctx context.Context) error {
 	b := w.batch
 	b.Reset()
 	for i, e := range w.m.entries {
@@ -184,7 +186,9 @@ func (w *writer) write() error {
 			return err
 		}
 	}
-	if row := w.m.Seal(); row != nil {
+	prev := w.m.newest
+	row := w.m.Seal()
+	if row != nil {
 		op := b.SetDeferred(batchKeyLen, len(row))
 		putBatchKey(op.Key, w.m.newest.Position)
 		copy(op.Value, row)
@@ -197,7 +201,15 @@ func (w *writer) write() error {
 	}
 	w.s.keys.Add(uint64(b.Count()))
 	w.s.bytes.Add(uint64(b.Len()))
-	return w.s.db.Apply(b, w.s.opts.sync)
+	if w.s.shared == nil {
+		return w.s.db.Apply(b, w.s.opts.sync)
+	}
+	if row != nil {
+		if err := w.share(ctx, prev); err != nil {
+			return err
+		}
+	}
+	return w.s.db.Apply(b, pebble.NoSync)
 }
 
 // put writes one entry's records and rows into the batch.

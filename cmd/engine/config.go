@@ -74,6 +74,9 @@ type Config struct {
 	AcceptRestoredGap bool   // serve a journal that was restored from a snapshot, although payments since then are missing in it
 	Version           string // of the program, for snapshots' manifests
 
+	Shared       *Shared // what this process shares with other nodes; nil: the journal is its own
+	LeaveCluster bool    // serve a journal that nodes shared as one of its own again
+
 	PackCommand []string // arguments with which this program calls PlayPacker, to pack snapshots in a process of its own; nil: in this process
 
 	Starting  context.Context // ends a start that is under way, with ErrStopped; nil: nothing does
@@ -118,6 +121,13 @@ func (c *Config) clocks() clock.Sources {
 	}
 	return machine.Clocks()
 }
+
+// MakeFolder makes the data folder, readable by its owner alone.
+func (c *Config) MakeFolder() error { return (&Engine{Config: *c}).makeFolder() }
+
+// Token returns the operators' bearer token: the configured one, or the one in the data folder, which
+// the first start makes.
+func (c *Config) Token() (string, error) { return adminToken(c) }
 
 // simDir is the folder of the in-process simulator's book.
 func (c *Config) simDir() string {
@@ -204,6 +214,9 @@ const (
 	silenceAgrees = "agree"
 	silenceWaits  = "wait"
 )
+
+// InProcess is the value of Config.Scheme for the simulator in this process.
+const InProcess = inProcess
 
 // inProcess reports whether the scheme is the simulator in this process.
 func (c *Config) inProcess() bool { return c.Scheme == inProcess }

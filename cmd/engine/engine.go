@@ -180,16 +180,27 @@ func newAlerts(count *prometheus.CounterVec, log *slog.Logger) *alerts.Alerts {
 // openJournal opens the journal, and begins engine time at its newest batch.
 func (e *Engine) openJournal() (err error) {
 	c := &e.Config
-	e.Store, err = wal.Open(wal.Options{
-		Starting: c.Starting, Dir: filepath.Join(c.DataDir, journal.Folder), FS: c.FS, Hard: journal.HardSettings(c.ISPB), SetOnce: layout.SetOnce, OnFailure: c.OnFailure, Log: c.Log,
-		CacheBytes: c.cache, MemTableBytes: c.memTable, AroundSync: timed(e.syncs), ReadFault: c.readFault,
-	})
-	if err != nil {
+	if sh := c.Shared; sh != nil {
+		e.Store = sh.Store
+		if err = e.Store.Lead(sh.Lead); err == nil {
+			e.beginTime()
+		}
 		return err
 	}
+	e.Store, err = wal.Open(wal.Options{
+		Starting: c.Starting, Dir: filepath.Join(c.DataDir, journal.Folder), FS: c.FS, Hard: journal.HardSettings(c.ISPB), SetOnce: layout.SetOnce, OnFailure: c.OnFailure, Log: c.Log,
+		CacheBytes: c.cache, MemTableBytes: c.memTable, AroundSync: timed(e.syncs), ReadFault: c.readFault, LeaveCluster: c.LeaveCluster,
+	})
+	if err == nil {
+		e.beginTime()
+	}
+	return err
+}
+
+// beginTime begins engine time at the journal's newest batch.
+func (e *Engine) beginTime() {
 	_, newest, _ := e.Store.Head()
-	e.Clock = clock.New(c.clocks(), pix.Millis(newest))
-	return nil
+	e.Clock = clock.New(e.Config.clocks(), pix.Millis(newest))
 }
 
 // connect opens the simulator in this process, or prepares the provider in another process;
@@ -201,6 +212,9 @@ func (e *Engine) connect() (err error) {
 		e.stated(e.Clock.Now()) // the simulator has no clock of its own
 	} else {
 		err = e.connectProvider()
+	}
+	if sh := e.Config.Shared; err == nil && sh != nil {
+		e.scheme.Scheme = fenced{e.scheme.Scheme, sh.Lead.Certain}
 	}
 	if err == nil && e.Config.wrapScheme != nil {
 		e.scheme.Scheme = e.Config.wrapScheme(e.scheme.Scheme)
@@ -282,7 +296,7 @@ func (e *Engine) closeAll() error {
 		e.sender.Close()
 	}
 	if e.Store != nil {
-		errs = append(errs, e.Store.Close())
+		errs = append(errs, e.resign(), e.Store.Close())
 	}
 	return errors.Join(errs...)
 }

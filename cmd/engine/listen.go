@@ -96,7 +96,7 @@ func Serve(c Config, b Build) (*Served, error) {
 
 // checkUnused returns an error that names the process which has the folders of the settings in use.
 func (c *Config) checkUnused() error {
-	if c.FS != nil {
+	if c.FS != nil || c.Shared != nil {
 		return nil
 	}
 	dirs := []string{filepath.Join(c.DataDir, journal.Folder)}
@@ -115,6 +115,9 @@ func (c *Config) checkUnused() error {
 type ports struct{ merchant, admin, scheme net.Listener }
 
 func takePorts(c *Config) (p ports, err error) {
+	if sh := c.Shared; sh != nil {
+		return ports{sh.Merchant, sh.Admin, sh.Scheme}, nil
+	}
 	for _, l := range []struct {
 		name, address string
 		port          *net.Listener
@@ -126,7 +129,7 @@ func takePorts(c *Config) (p ports, err error) {
 		if l.port == &p.scheme && l.address == "" {
 			break
 		}
-		if *l.port, err = listen(l.address); err != nil {
+		if *l.port, err = Listen(l.address); err != nil {
 			p.close()
 			return p, fmt.Errorf("%s: %w", l.name, err)
 		}
@@ -142,9 +145,9 @@ func (p *ports) close() {
 	}
 }
 
-// listen takes a port. An IPv4 address means IPv4 alone: Go would take 0.0.0.0 for every
+// Listen takes a port. An IPv4 address means IPv4 alone: Go would take 0.0.0.0 for every
 // IPv4 and IPv6 address.
-func listen(address string) (net.Listener, error) {
+func Listen(address string) (net.Listener, error) {
 	network := "tcp"
 	if host, _, err := net.SplitHostPort(address); err == nil {
 		if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {

@@ -54,7 +54,7 @@ func TestShutdownDoesNotWaitForSilence(t *testing.T) {
 
 // TestListensWhereTold checks that listening on an IPv4 address does not take IPv6 addresses.
 func TestListensWhereTold(t *testing.T) {
-	l, err := listen("0.0.0.0:0")
+	l, err := Listen("0.0.0.0:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
+	"pixd/cmd/forward"
 	"pixd/httpapi"
 	"pixd/httpapi/notices"
 )
@@ -97,7 +98,7 @@ func (s *Served) takeNotices() error {
 	if err != nil {
 		return err
 	}
-	h := notices.New(o)
+	h := s.door(forward.Scheme, notices.New(o))
 	s.take.Store(&h)
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
+	"pixd/cmd/forward"
 	"pixd/cmd/machine"
 	"pixd/cmd/overload"
 	"pixd/httpapi"
@@ -30,6 +31,9 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 	}
 	s.Engine = e
 	s.meters.registry.MustRegister(e.syncs, e.scheme, webhookMetrics{e.webhooks}, e.snapshots)
+	if c.Shared != nil {
+		s.meters.registry.MustRegister(c.Shared.Collectors...)
+	}
 	s.connections = httpapi.Limit(merchant, httpapi.ConnectionOptions{
 		TLS: s.certs[0].Config(), Total: room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
 		Refused: s.meters.merchant.answered, Log: c.Log,
@@ -50,7 +54,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		s.meters.registry.MustRegister(lanes)
 	}
 	s.meters.registry.MustRegister(shared, equalsRefused(e.Accounts))
-	s.merchant = httpapi.NewServer(httpapi.New(o), "merchant", c.Log)
+	s.merchant = httpapi.NewServer(s.door(forward.Merchant, httpapi.New(o)), "merchant", c.Log)
 	s.meters.merchant.watch(s.merchant, s.connections)
 	operators, err := s.adminOptions(b)
 	if err == nil {
@@ -123,6 +127,6 @@ func (s *Served) adminOptions(b Build) (admin.Options, error) {
 		Snapshots: s.snapshots,
 		Metrics:   s.meters.handler(), GuardMetrics: s.certs[1] != nil,
 		Banks: s.banks, Version: b.Version, Commit: b.Commit, Token: s.Token, Now: s.Clock.Now, Clock: s.Clock, Log: s.Config.Log, Sim: s.Sim,
-		Notices: n,
+		Notices: n, Cluster: s.cluster(),
 	}, err
 }

@@ -112,7 +112,7 @@ func ServeSim(c SimConfig, b Build) (*ServedSim, error) {
 	if err := wal.InUse(c.DataDir); err != nil {
 		return nil, err
 	}
-	port, err := listen(c.Listen)
+	port, err := Listen(c.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("simulator: %w", err)
 	}

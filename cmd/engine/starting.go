@@ -27,6 +27,9 @@ func stopped(ctx context.Context, err error) error {
 	return err
 }
 
+// Ended returns ErrStopped in place of the error of a start that ctx has ended.
+func Ended(ctx context.Context, err error) error { return stopped(ctx, err) }
+
 // solely reports whether an error is the target or wraps it, and is joined with no other error.
 func solely(err, target error) bool {
 	switch e := err.(type) { //nolint:errorlint // it looks at each error of the tree

@@ -21,6 +21,7 @@ type Face string
 const (
 	Merchant Face = "merchant"
 	Operator Face = "operator"
+	Checked  Face = "checked" // the operators', for a request whose token the forwarding node has checked
 	Scheme   Face = "scheme"
 )
 

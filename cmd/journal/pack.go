@@ -52,7 +52,7 @@ func Pack(fsys snapshot.FS, j PackJob, tell func(Packing) error) (string, error)
 	}
 	store, err := wal.Open(wal.Options{
 		Dir: filepath.Join(j.Folder, Folder), FS: wal.Unsynced(fsys), Hard: HardSettings(j.ISPB), SetOnce: layout.SetOnce, Log: slog.New(slog.DiscardHandler),
-		Verified: j.Verified, NoCompactions: true, CacheBytes: copyCache, MemTableBytes: copyMemTable,
+		Verified: j.Verified, NoCompactions: true, LeaveCluster: true, CacheBytes: copyCache, MemTableBytes: copyMemTable,
 	})
 	if err != nil {
 		return "", err

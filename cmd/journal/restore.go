@@ -226,7 +226,7 @@ func (u *unpackRun) agrees(found *Verified) error {
 // copied are the options for a copy of a journal that is made fit for an engine.
 func copied(fs wal.FS, dir string) wal.Options {
 	return wal.Options{
-		Dir: dir, FS: fs, Log: slog.New(slog.DiscardHandler), NoCompactions: true, SetOnce: layout.SetOnce,
+		Dir: dir, FS: fs, Log: slog.New(slog.DiscardHandler), NoCompactions: true, LeaveCluster: true, SetOnce: layout.SetOnce,
 		CacheBytes: 32 << 20, MemTableBytes: copyMemTable,
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pixd/cmd/cluster"
 	"pixd/cmd/engine"
 	"pixd/cmd/overload"
 )
@@ -26,6 +28,9 @@ func (f *serveFlags) run(c *cobra.Command) error {
 	ctx, over := signals.during(c.Context())
 	defer over()
 	f.Starting = ctx
+	if f.cluster.Node != "" {
+		return f.runNode(ctx, over, signals)
+	}
 	s, err := engine.Serve(f.Config, engine.Build{Version: v, Commit: commit})
 	if err != nil {
 		return signals.ended(err, f.Log)
@@ -40,6 +45,20 @@ func (f *serveFlags) run(c *cobra.Command) error {
 			return errors.Join(fmt.Errorf("demo: %w", err), s.Shutdown())
 		}
 	}
+	over()
+	return signals.attend(s, f.Log)
+}
+
+// runNode serves as one of several nodes.
+func (f *serveFlags) runNode(ctx context.Context, over func(), signals signals) error {
+	v, commit := build()
+	f.warn()
+	s, err := cluster.Serve(ctx, f.Config, f.cluster, engine.Build{Version: v, Commit: commit})
+	if err != nil {
+		return signals.ended(err, f.Log)
+	}
+	f.Log.Info("ready", "node", f.cluster.Node, "merchant", s.MerchantAddr.String(), "operator", s.AdminAddr.String(), "cluster", s.ClusterAddr.String(),
+		"scheme", f.Scheme, "data", f.DataDir, "version", v)
 	over()
 	return signals.attend(s, f.Log)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pixd/cmd/certificate"
+	"pixd/cmd/cluster"
 	"pixd/cmd/engine"
 )
 
@@ -18,12 +19,13 @@ import (
 type serveFlags struct {
 	engine.Config
 	logFlags
+	cluster cluster.Flags
 	proxies []string
 	demo    bool
 }
 
 func serveCommand() *cobra.Command {
-	f := serveFlags{Config: engine.Defaults()}
+	f := serveFlags{Config: engine.Defaults(), cluster: cluster.Defaults()}
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the engine: merchant API, operator API, scheme",
@@ -86,6 +88,8 @@ func (f *serveFlags) add(flags *pflag.FlagSet) {
 	flags.Var((*size)(&f.SnapshotMaxSize), "snapshot-max-size", "of all snapshots together, beyond which the oldest ones are removed; 0: no limit")
 	flags.BoolVar(&f.AcceptRestoredGap, "accept-restored-gap", false, "serve a restored folder although the scheme cannot be asked for what happened since: payments of that time are missing in it and may be repeated")
 	flags.BoolVar(&f.demo, "demo", false, "make a funded demo account in an empty data folder and print a tour of signed requests")
+	flags.BoolVar(&f.LeaveCluster, "leave-cluster", false, "serve alone the folder of a node of a cluster that exists no more; no other copy of the journal may ever be written again")
+	addCluster(flags, &f.cluster)
 	f.logFlags.add(flags)
 }
 
@@ -130,6 +134,12 @@ func (f *serveFlags) understand() (err error) {
 	}
 	if f.demo && (f.TLS != certificate.Files{} || f.AdminTLS != certificate.Files{}) {
 		return fmt.Errorf("--demo prints requests in plain HTTP: leave out --tls-cert, --tls-key, --admin-tls-cert and --admin-tls-key")
+	}
+	if f.cluster.Node != "" && f.LeaveCluster {
+		return fmt.Errorf("--leave-cluster is for a folder that is served alone: leave out --node")
+	}
+	if err := f.cluster.Check(&f.Config); err != nil {
+		return err
 	}
 	return f.Config.Check()
 }

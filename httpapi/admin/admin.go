@@ -6,6 +6,7 @@ package admin
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/fasthttp/router"
@@ -63,6 +64,7 @@ type Options struct {
 	Returns func(account pix.AccountID, endToEnd string) ([]ledger.Returned, error)
 
 	Snapshots Snapshots // makes and lists snapshots
+	Cluster   Cluster   // the nodes that share the journal; nil: it is this process's alone, and the paths do not exist
 
 	Metrics      fasthttp.RequestHandler // answers /metrics; nil: the path does not exist
 	GuardMetrics bool                    // /metrics needs the operators' token too
@@ -98,12 +100,15 @@ func New(o Options) fasthttp.RequestHandler {
 	if o.Notices != nil {
 		notices.Routes(r, *o.Notices)
 	}
-	guarded := []string{"/admin", "/sim"}
+	guarded := guardedPaths
 	if o.GuardMetrics {
-		guarded = append(guarded, "/metrics")
+		guarded = append(slices.Clone(guarded), "/metrics")
 	}
 	return control.Contain(o.Log, control.Guard(o.Token, o.Now, r.Handler, guarded...))
 }
+
+// guardedPaths begin the paths that need the operators' token, besides /metrics.
+var guardedPaths = []string{"/admin", "/sim"}
 
 func (s *service) routes(r *router.Router) {
 	handle := func(method, path string, serve handler) {
@@ -138,6 +143,9 @@ func (s *service) routes(r *router.Router) {
 	handle("GET", "/admin/payouts", s.listPayouts)
 	handle("POST", "/admin/payouts/{transaction_id}/approve", s.decide(ledger.Approved))
 	handle("POST", "/admin/payouts/{transaction_id}/decline", s.decide(ledger.Declined))
+	if s.Cluster != nil {
+		clusterRoutes(r, s.Cluster, s.Log)
+	}
 	handle("POST", "/admin/snapshots", s.createSnapshot)
 	handle("GET", "/admin/snapshots", s.listSnapshots)
 	handle("GET", "/admin/transactions/{id}", s.showTransaction)

@@ -23,7 +23,7 @@ const wrongTokens = 5
 func Guard(token string, now func() pix.Millis, next fasthttp.RequestHandler, prefixes ...string) fasthttp.RequestHandler {
 	want, wrong := sha256.Sum256([]byte(token)), httpapi.NewLimiter(wrongTokens)
 	return func(ctx *fasthttp.RequestCtx) {
-		if below(string(ctx.URI().PathOriginal()), prefixes) && !bears(ctx, want) {
+		if Below(string(ctx.URI().PathOriginal()), prefixes) && !bears(ctx, want) {
 			refuseToken(ctx, wrong, now())
 			return
 		}
@@ -45,7 +45,8 @@ func refuseToken(ctx *fasthttp.RequestCtx, wrong *httpapi.Limiter, now pix.Milli
 	AnswerProblem(ctx, Refuse(fasthttp.StatusUnauthorized, "send the operator's token: Authorization: Bearer …"))
 }
 
-func below(path string, prefixes []string) bool {
+// Below reports whether a path is one of the prefixes, or below one of them.
+func Below(path string, prefixes []string) bool {
 	for _, p := range prefixes {
 		if rest, ok := strings.CutPrefix(path, p); ok && (rest == "" || rest[0] == '/') {
 			return true

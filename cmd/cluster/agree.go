@@ -1,0 +1,109 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"pixd/wal"
+)
+
+// agree returns what the nodes agree on. Where they have not agreed on anything yet, the node with a
+// journal founds the cluster with that; if no node has one, any of them founds it once all that peers
+// names are there.
+func (n *node) agree(ctx context.Context, peers []peer, mine wal.Cluster) (wal.Cluster, error) {
+	told := n.elapsed()
+	for {
+		c, err := n.log.Cluster(ctx)
+		if !errors.Is(err, wal.ErrNoCluster) {
+			return c, err
+		}
+		if id, err := n.store.Cluster(); err != nil || id != "" {
+			return c, errors.Join(err, fmt.Errorf("this folder is of cluster %s, and the log knows of no cluster: it is another's, or has lost its data; docs/cluster.md says how to go on", id))
+		}
+		if mine.Base, _, mine.BaseSum = n.store.Head(); mine.Base > 0 {
+			return n.log.Found(ctx, mine)
+		}
+		all, err := n.log.Nodes(ctx)
+		if err != nil {
+			return c, err
+		}
+		missing, err := unfounded(all, peers)
+		if err != nil {
+			return c, err
+		}
+		if len(missing) == 0 {
+			return n.log.Found(ctx, mine)
+		}
+		if now := n.elapsed(); now-told >= tellEvery {
+			told = now
+			n.slog.Info("cluster: waiting for a node with a journal, or for all nodes to begin without one", "missing", strings.Join(missing, ", "))
+		}
+		if err := pause(ctx, lookEvery); err != nil {
+			return c, err
+		}
+	}
+}
+
+// tellEvery is the time between two log lines that say what a start waits for.
+const tellEvery = 5 * time.Second
+
+// unfounded returns the nodes without which a cluster of empty journals is not founded: those that
+// are not there, and those that have a journal and are about to found the cluster with it.
+func unfounded(all []wal.NodeState, peers []peer) ([]string, error) {
+	known, err := seenNodes{}.take(all, 1)
+	if err != nil {
+		return nil, err
+	}
+	var missing []string
+	for _, p := range peers {
+		if is, ok := known[p.name]; !ok || is.Applied > 0 {
+			missing = append(missing, p.name)
+		}
+	}
+	return missing, nil
+}
+
+// errEmpty says that the folder's journal must first be copied from another node.
+var errEmpty = errors.New("this node has no journal yet")
+
+// fits returns an error where the folder's journal is not the cluster's. It joins the cluster with a
+// journal that is.
+func fits(store *wal.Store, c wal.Cluster, hard map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(c.Hard)) {
+		if got, ok := hard[name]; !ok || got != c.Hard[name] {
+			return fmt.Errorf("cluster %s was founded with %s %q, and this node has %q", c.ID, name, c.Hard[name], got)
+		}
+	}
+	id, err := store.Cluster()
+	position, _, sum := store.Head()
+	switch {
+	case err != nil:
+		return err
+	case id == c.ID:
+		return nil
+	case id != "":
+		return fmt.Errorf("this folder is of cluster %s, and the log is of cluster %s", id, c.ID)
+	case position == c.Base && sum == c.BaseSum:
+		return store.Join(c.ID)
+	case position == 0:
+		return errEmpty
+	}
+	return fmt.Errorf("this folder has a journal of its own, of %d batches, and cluster %s began with another one, of %d: a node joins with an empty folder", position, c.ID, c.Base)
+}
+
+// longEnough returns an error for a log that lacks batches which this node has.
+func (n *node) longEnough(ctx context.Context, c wal.Cluster) error {
+	end, err := n.log.End(ctx, logNumber)
+	if err != nil {
+		return err
+	}
+	if at, _, _ := n.store.Head(); at > end {
+		return fmt.Errorf("this node has batch %d of cluster %s, and the log ends at %d: the log's data was restored from a backup, or a majority has lost them; docs/cluster.md says how to go on from the longest copy: %w", at, c.ID, end, wal.ErrShort)
+	}
+	return nil
+}

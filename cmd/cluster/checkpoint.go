@@ -1,0 +1,139 @@
+package cluster
+
+import (
+	"archive/tar"
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/cmd/journal"
+	"pixd/wal"
+)
+
+// checkpointPath is where a node gives its journal to one that joins.
+const checkpointPath = "/cluster/checkpoint"
+
+// The folders beside the journal that a copy needs. What is left in them by a process that was
+// killed is removed at the next use.
+const (
+	sentFolder  = "journal.sent"
+	takenFolder = "journal.taken"
+	oldFolder   = "journal.old"
+)
+
+// sendCheckpoint answers with a copy of the journal, as a tar of the folder's files. One copy is made
+// at a time: over is called once this one is not needed any more.
+func sendCheckpoint(ctx *fasthttp.RequestCtx, store *wal.Store, dataDir string, over func()) (err error) {
+	dir := filepath.Join(dataDir, sentFolder)
+	defer func() {
+		if err != nil {
+			over()
+		}
+	}()
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("cluster: copy for another node: %w", err)
+	}
+	if _, _, _, err := store.Checkpoint(dir); err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	ctx.SetContentType("application/x-tar")
+	ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
+		t := tar.NewWriter(w)
+		err := t.AddFS(os.DirFS(dir))
+		if err == nil {
+			err = t.Close()
+		}
+		_ = errors.Join(err, w.Flush()) // without the tar's end the other side knows that it is cut
+		_ = os.RemoveAll(dir)
+		over()
+	})
+	return nil
+}
+
+// fetchCheckpoint replaces the folder's journal with a copy of another node's. The journal that was
+// there is kept beside it until the copy is whole.
+func fetchCheckpoint(ctx context.Context, from string, t *tls.Config, dataDir string) error {
+	dir, into, old := filepath.Join(dataDir, takenFolder), filepath.Join(dataDir, journal.Folder), filepath.Join(dataDir, oldFolder)
+	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(old)); err != nil {
+		return err
+	}
+	if err := fetchFiles(ctx, from, t, dir); err != nil {
+		return errors.Join(fmt.Errorf("cluster: copy of the journal from %s: %w", from, err), os.RemoveAll(dir))
+	}
+	if err := os.Rename(into, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(dir, into); err != nil {
+		return err
+	}
+	return errors.Join(syncFolder(dataDir), os.RemoveAll(old))
+}
+
+func fetchFiles(ctx context.Context, from string, t *tls.Config, dir string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, from+checkpointPath, nil)
+	if err != nil {
+		return err
+	}
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: t, ResponseHeaderTimeout: time.Minute, DisableKeepAlives: true}}
+	answer, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("answered %s", answer.Status)
+	}
+	return unpack(tar.NewReader(answer.Body), dir)
+}
+
+// unpack writes the files of a tar, and syncs them.
+func unpack(t *tar.Reader, dir string) error {
+	for {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			return syncFolder(dir)
+		}
+		if err != nil {
+			return err
+		}
+		if !filepath.IsLocal(h.Name) {
+			return fmt.Errorf("%q is no name of a file in the folder", h.Name)
+		}
+		if h.Typeflag != tar.TypeReg {
+			continue
+		}
+		if err := writeFile(filepath.Join(dir, h.Name), t); err != nil {
+			return err
+		}
+	}
+}
+
+func writeFile(path string, from io.Reader) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, from)
+	return errors.Join(err, file.Sync(), file.Close(), syncFolder(filepath.Dir(path)))
+}
+
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

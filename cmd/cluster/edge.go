@@ -1,0 +1,147 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/cmd/engine"
+	"pixd/cmd/forward"
+	"pixd/cmd/machine"
+	"pixd/httpapi"
+	"pixd/httpapi/admin"
+	"pixd/httpapi/control"
+)
+
+// edge is one of the node's public ports.
+type edge struct {
+	face   forward.Face
+	relay  *relay
+	handle fasthttp.RequestHandler // of the node itself: it forwards
+	limits httpapi.ConnectionOptions
+	server *fasthttp.Server // forwards; nil: the engine has the port
+	log    *slog.Logger
+}
+
+// nodeConnections is how many connections may be open at once on a port other than the merchants'.
+const nodeConnections = 1024
+
+// openEdges takes the public ports and forwards what comes.
+func (s *Served) openEdges() error {
+	c := &s.config
+	for _, e := range []struct {
+		face    forward.Face
+		address string
+		at      *net.Addr
+		handle  fasthttp.RequestHandler
+		limits  httpapi.ConnectionOptions
+	}{
+		{forward.Merchant, c.Listen, &s.MerchantAddr, s.forward.Handler(forward.Merchant), httpapi.ConnectionOptions{
+			TLS: s.certs[0].Config(), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies, Log: c.Log,
+		}},
+		{forward.Operator, c.AdminListen, &s.AdminAddr, s.standby(), httpapi.ConnectionOptions{
+			TLS: s.certs[1].Config(), Total: nodeConnections, PerIP: nodeConnections / 8, Trusted: machineItself, Log: c.Log,
+		}},
+		{forward.Scheme, c.SchemeListen, &s.SchemeAddr, s.forward.Handler(forward.Scheme), httpapi.ConnectionOptions{
+			TLS: cmp.Or(s.certs[2], s.certs[1]).Config(), Total: nodeConnections, PerIP: nodeConnections / 2, Log: c.Log,
+		}},
+	} {
+		if e.address == "" {
+			continue
+		}
+		port, err := engine.Listen(e.address)
+		if err != nil {
+			return fmt.Errorf("%s listener: %w", e.face, err)
+		}
+		*e.at = port.Addr()
+		made := &edge{face: e.face, relay: newRelay(port), handle: e.handle, limits: e.limits, log: c.Log}
+		s.edges = append(s.edges, made)
+		made.serve()
+		s.work.Go(func() {
+			if err := made.relay.run(); err != nil && !errors.Is(err, net.ErrClosed) {
+				s.ends <- err
+			}
+		})
+	}
+	return nil
+}
+
+// machineItself are this machine's own addresses.
+var machineItself = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+
+// serve gives the port's new connections to the node itself, which forwards their requests.
+func (e *edge) serve() {
+	server := httpapi.NewServer(e.handle, string(e.face), e.log)
+	l := httpapi.Limit(e.relay.next(), e.limits)
+	e.server = server
+	go func() { _ = server.Serve(l) }() // its connections go on when the port is given to the engine
+}
+
+// give returns a listener that has the port's new connections from now on.
+func (e *edge) give() net.Listener { return e.relay.next() }
+
+// close closes the port, and the connections whose requests are over.
+func (e *edge) close() error {
+	err := e.relay.port.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	if over := e.server.ShutdownWithContext(ctx); !errors.Is(over, context.DeadlineExceeded) {
+		err = errors.Join(err, over)
+	}
+	return err
+}
+
+// edge returns the port of a face; nil: the node has none.
+func (s *Served) edge(face forward.Face) *edge {
+	for _, e := range s.edges {
+		if e.face == face {
+			return e
+		}
+	}
+	return nil
+}
+
+// standby returns the operator API of a node that is not the owner.
+func (s *Served) standby() fasthttp.RequestHandler {
+	clocks := machine.Clocks()
+	return admin.NewStandby(admin.Standby{
+		Cluster: s, Ready: s.ready, Metrics: s.meters.handler(), GuardMetrics: s.certs[1] != nil,
+		Version: s.build.Version, Commit: s.build.Commit, Token: s.Token, Now: clocks.Wall, Log: s.config.Log,
+		Next: s.forwardOperator(),
+	})
+}
+
+// ready reports whether the node serves or forwards.
+func (s *Served) ready() bool {
+	_, _, ok := s.where()
+	return ok
+}
+
+// forwardOperator forwards requests of operators. The owner's token may be another: where the token of
+// this node was checked, the owner is told so.
+func (s *Served) forwardOperator() fasthttp.RequestHandler {
+	plain, checked := s.forward.Handler(forward.Operator), s.forward.Handler(forward.Checked)
+	return func(ctx *fasthttp.RequestCtx) {
+		if admin.Guarded(string(ctx.URI().PathOriginal())) {
+			checked(ctx)
+			return
+		}
+		plain(ctx)
+	}
+}
+
+// asOperator gives a request that another node has checked this node's own token.
+func (s *Served) asOperator(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		ctx.Request.Header.Set(fasthttp.HeaderAuthorization, "Bearer "+s.Token)
+		next(ctx)
+	}
+}
+
+func answerJSON(ctx *fasthttp.RequestCtx, value any) { control.Answer(ctx, fasthttp.StatusOK, value) }

@@ -1,0 +1,103 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"pixd/cmd/engine"
+	"pixd/wal"
+)
+
+const (
+	goneAfter   = 10 * time.Second
+	behindAfter = 10 * time.Second
+	trimEvery   = time.Second
+
+	// heldForGone is how large the log's database may be before it is trimmed although a node that is
+	// gone lacks batches: it copies another node's journal when it returns. A node that reads a long
+	// log makes the log's owner hold all of it in memory, which is why this is not more.
+	heldForGone = 512 << 20
+)
+
+// keeper is the owner's care for the log and the other nodes.
+type keeper struct {
+	n      *node
+	raise  func(kind, message string)
+	raised map[string]bool          // alerts that stand, by kind and node
+	behind map[string]time.Duration // since when a node is behind where the owner was then
+	goal   map[string]uint64        // the position that a node has to reach, and then is no longer behind
+}
+
+// run trims the log and watches the nodes until ctx ends.
+func (k *keeper) run(ctx context.Context) {
+	for pause(ctx, trimEvery) == nil {
+		if err := k.trim(ctx); err != nil && ctx.Err() == nil {
+			k.n.slog.Warn("cluster: the log is not trimmed", "error", err)
+		}
+		k.watch()
+	}
+}
+
+// trim removes from the log what all nodes have on their disks.
+func (k *keeper) trim(ctx context.Context) error {
+	bytes, most, err := k.n.log.Size(ctx)
+	if err != nil {
+		return err
+	}
+	k.stand(engine.AlertLogFull, "", bytes > most/2, fmt.Sprintf("the log's database has %d bytes of %d: is a node gone, or the log shared with others?", bytes, most))
+	upto := k.n.store.Synced()
+	k.n.mu.Lock()
+	now := k.n.elapsed()
+	for name, is := range k.n.seen {
+		if name != k.n.name && is.Wrong == "" && (is.alive(now) || bytes < heldForGone) {
+			upto = min(upto, is.Synced)
+		}
+	}
+	k.n.mu.Unlock()
+	return k.n.log.Trim(ctx, logNumber, upto)
+}
+
+// watch raises an alert for each node that is gone, behind or wrong, once until that is over.
+func (k *keeper) watch() {
+	head, _, _ := k.n.store.Head()
+	now := k.n.elapsed()
+	for _, is := range k.n.others() {
+		gone := now-is.since > goneAfter
+		k.stand(engine.AlertNodeGone, is.Name, gone, fmt.Sprintf("node %s has not been heard of for %s", is.Name, (now-is.since).Round(time.Second)))
+		k.stand(engine.AlertLogMismatch, is.Name, is.Wrong != "", fmt.Sprintf("node %s follows no more: %s", is.Name, is.Wrong))
+		if is.Applied >= k.goal[is.Name] {
+			k.goal[is.Name], k.behind[is.Name] = head, now
+		}
+		k.stand(engine.AlertNodeBehind, is.Name, !gone && is.Wrong == "" && now-k.behind[is.Name] > behindAfter,
+			fmt.Sprintf("node %s is at batch %d, where this node was %s ago at %d", is.Name, is.Applied, (now-k.behind[is.Name]).Round(time.Second), k.goal[is.Name]))
+	}
+}
+
+// stand raises an alert when what it is about begins.
+func (k *keeper) stand(kind, name string, is bool, message string) {
+	if is && !k.raised[kind+name] {
+		k.raise(kind, message)
+	}
+	k.raised[kind+name] = is
+}
+
+// others are the other nodes.
+func (n *node) others() []seen {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var all []seen
+	for name, is := range n.seen {
+		if name != n.name {
+			all = append(all, is)
+		}
+	}
+	return all
+}
+
+// tookOver says from whom this node has taken over, if that was lost.
+func tookOver(k *keeper, from wal.Owner) {
+	if from.Name != "" {
+		k.raise(engine.AlertTookOver, fmt.Sprintf("node %s has taken over from %s, which was lost or could not be reached", k.n.name, from.Name))
+	}
+}

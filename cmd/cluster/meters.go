@@ -1,0 +1,72 @@
+package cluster
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttpadaptor"
+)
+
+// meters are the metrics about the node.
+type meters struct {
+	takeovers prometheus.Counter
+	forwarded prometheus.Counter
+	appended  prometheus.Histogram
+	look      func() (role string, lag time.Duration, bytes int64) // set before anything is collected
+}
+
+var (
+	roleDesc  = prometheus.NewDesc("pixd_cluster_role", "1 for the role that this node has: owner, standby or joining.", []string{"role"}, nil)
+	lagDesc   = prometheus.NewDesc("pixd_cluster_lag_seconds", "For how long this node has lacked batches that the owner has.", nil, nil)
+	bytesDesc = prometheus.NewDesc("pixd_cluster_log_bytes", "Size of the log's database in bytes; 0 where it does not answer.", nil, nil)
+)
+
+func newMeters() *meters {
+	return &meters{
+		takeovers: prometheus.NewCounter(prometheus.CounterOpts{Name: "pixd_cluster_takeovers_total", Help: "How often this process has become the owner."}),
+		forwarded: prometheus.NewCounter(prometheus.CounterOpts{Name: "pixd_cluster_forwarded_total", Help: "Requests that this node has forwarded to the owner."}),
+		appended: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "pixd_cluster_append_seconds", Help: "How long it took until a majority of the nodes had a batch.",
+			Buckets: []float64{.0005, .001, .002, .004, .008, .016, .032, .064, .128, .256, .512, 1, 2, 4},
+		}),
+	}
+}
+
+func (m *meters) took(d time.Duration) { m.appended.Observe(d.Seconds()) }
+
+// Describe implements prometheus.Collector.
+func (m *meters) Describe(out chan<- *prometheus.Desc) {
+	out <- roleDesc
+	out <- lagDesc
+	out <- bytesDesc
+	for _, c := range []prometheus.Collector{m.takeovers, m.forwarded, m.appended} {
+		c.Describe(out)
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *meters) Collect(out chan<- prometheus.Metric) {
+	role, lag, bytes := m.look()
+	for _, r := range []string{roleOwner, roleStandby, roleJoining} {
+		is := 0.0
+		if r == role {
+			is = 1
+		}
+		out <- prometheus.MustNewConstMetric(roleDesc, prometheus.GaugeValue, is, r)
+	}
+	out <- prometheus.MustNewConstMetric(lagDesc, prometheus.GaugeValue, lag.Seconds())
+	out <- prometheus.MustNewConstMetric(bytesDesc, prometheus.GaugeValue, float64(bytes))
+	for _, c := range []prometheus.Collector{m.takeovers, m.forwarded, m.appended} {
+		c.Collect(out)
+	}
+}
+
+// handler serves the metrics of a node that is not the owner.
+func (m *meters) handler() fasthttp.RequestHandler {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), m)
+	return fasthttpadaptor.NewFastHTTPHandler(promhttp.HandlerFor(r, promhttp.HandlerOpts{}))
+}

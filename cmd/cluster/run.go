@@ -1,0 +1,181 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/valyala/fasthttp"
+
+	"pixd/cmd/engine"
+	"pixd/cmd/forward"
+	"pixd/wal"
+)
+
+// run follows the log, and serves while this node is the owner, until ctx ends.
+func (s *Served) run(ctx context.Context) error {
+	for {
+		again, err := s.live(ctx)
+		if ctx.Err() != nil || err != nil && !again {
+			return err
+		}
+		if err != nil {
+			s.config.Log.Warn("cluster: beginning anew", "error", err)
+		}
+		if err := s.begin(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// live is the life of one node: from following the log until it has handed it over, or can neither
+// follow nor serve. again: the node is closed, and may begin anew.
+func (s *Served) live(ctx context.Context) (again bool, err error) {
+	n := s.node.Load()
+	n.become(roleStandby)
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	// The node renews its state until it has closed: a journal that is handed over is still its own.
+	life, over := context.WithCancel(context.WithoutCancel(ctx))
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer over()
+	beside.Go(func() {
+		if err := n.keep(life); errors.Is(err, wal.ErrMoved) {
+			s.deposed(n, end)
+		}
+	})
+	beside.Go(func() { _ = n.look(life) })
+	switch err := n.follow(ctx); {
+	case err == nil:
+		return s.own(ctx, n)
+	case errors.Is(err, wal.ErrTrimmed):
+		if err := errors.Join(n.store.Close(), s.fetch(ctx)); err != nil {
+			return false, err
+		}
+		return true, err
+	case n.isWrong():
+		s.config.Log.Error("cluster: this node follows no more; it goes on forwarding", "alert", engine.AlertLogMismatch, "error", err)
+		<-ctx.Done()
+		return false, context.Cause(ctx)
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	default:
+		return false, err
+	}
+}
+
+// deposed ends a node whose state another has written. If it was the owner, nothing more leaves the
+// process.
+func (s *Served) deposed(n *node, end context.CancelCauseFunc) {
+	if n.owns() {
+		s.failed(fmt.Errorf("cluster: node %s: %w", n.name, wal.ErrFenced))
+	}
+	end(fmt.Errorf("--node %s: %w", n.name, errTaken))
+}
+
+func (n *node) isWrong() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.wrong != ""
+}
+
+// own serves until the log is handed over, or ctx ends.
+func (s *Served) own(ctx context.Context, n *node) (again bool, err error) {
+	began := time.Now()
+	if s.member != nil {
+		s.work.Go(func() { s.lead(ctx) })
+	}
+	resigning := &resignation{}
+	e, err := engine.Serve(s.engineConfig(ctx, n, resigning), s.build)
+	if err != nil {
+		return false, err // the engine has closed the journal; another node takes over
+	}
+	s.engine.Store(e)
+	n.become(roleOwner)
+	s.meters.takeovers.Inc()
+	s.config.Log.Info("cluster: this node is the owner", "node", n.name, "batch", n.store.Owner().Epoch, "after", time.Since(began).Round(time.Millisecond))
+	k := &keeper{n: n, raise: e.Raise, raised: map[string]bool{}, behind: map[string]time.Duration{}, goal: map[string]uint64{}}
+	tookOver(k, n.former)
+	keeping, end := context.WithCancel(ctx)
+	defer end()
+	s.work.Go(func() { k.run(keeping) })
+	var asked order
+	select {
+	case <-ctx.Done():
+		again = false
+	case err = <-e.Failed():
+	case asked = <-s.handover:
+		again, resigning.next = true, asked.to
+	}
+	resigning.wanted = n.lease.valid()
+	err = errors.Join(err, s.disown(n, e))
+	if asked.done != nil {
+		asked.done <- err
+	}
+	return again && err == nil, err
+}
+
+// resignation says whether, and to whom, an engine that closes hands the log over.
+type resignation struct {
+	next   string
+	wanted bool
+}
+
+// disown ends the engine. New connections go to the forwarder at once, and requests in hand end.
+func (s *Served) disown(n *node, e *engine.Served) error {
+	n.become(roleStandby)
+	for _, edge := range s.edges {
+		edge.serve()
+	}
+	err := e.Drain()
+	s.engine.Store(nil)
+	for until := time.Now().Add(drainFor); s.inHand.Load() > 0 && time.Now().Before(until); {
+		time.Sleep(time.Millisecond)
+	}
+	return errors.Join(err, e.Close())
+}
+
+// drainFor is how long forwarded requests in hand may go on when the engine ends.
+const drainFor = 10 * time.Second
+
+// lead makes the embedded member the one that leads.
+func (s *Served) lead(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if err := s.member.Lead(ctx); err != nil && ctx.Err() == nil {
+		s.config.Log.Warn("cluster: another member of etcd leads", "error", err)
+	}
+}
+
+// engineConfig returns the settings of the engine over a node's journal.
+func (s *Served) engineConfig(ctx context.Context, n *node, r *resignation) engine.Config {
+	c := s.config
+	c.AdminToken = s.Token
+	c.Starting = ctx
+	c.OnFailure = s.failed
+	sh := &engine.Shared{
+		Store: n.store, Cluster: s, Collectors: []prometheus.Collector{s.meters},
+		Lead: wal.Lead{Log: s.log, Certain: n.lease.certain, Took: s.meters.took},
+		Door: func(face forward.Face, h fasthttp.RequestHandler) fasthttp.RequestHandler {
+			elsewhere := s.forward.Handler(face)
+			return func(ctx *fasthttp.RequestCtx) {
+				if n.lease.valid() {
+					h(ctx)
+				} else {
+					elsewhere(ctx)
+				}
+			}
+		},
+		Resign: func() (string, bool) { return r.next, r.wanted },
+	}
+	sh.Merchant, sh.Admin = s.edge(forward.Merchant).give(), s.edge(forward.Operator).give()
+	if notices := s.edge(forward.Scheme); notices != nil {
+		sh.Scheme = notices.give()
+	}
+	c.Shared = sh
+	return c
+}

@@ -1,0 +1,199 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/httpapi/admin"
+	"pixd/httpapi/control"
+)
+
+// Status implements admin.Cluster.
+func (s *Served) Status() admin.ClusterStatus {
+	n := s.node.Load()
+	if n == nil {
+		return admin.ClusterStatus{Node: s.flags.Node, Nodes: []admin.NodeStatus{}}
+	}
+	out := n.status()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	out.Log.Bytes, out.Log.MostBytes, _ = s.log.Size(ctx) // 0 where the log does not answer
+	return out
+}
+
+// status returns what the node knows of all nodes.
+func (n *node) status() admin.ClusterStatus {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := n.elapsed()
+	n.noteOwner(now)
+	head, _, _ := n.store.Head()
+	out := admin.ClusterStatus{ID: n.cluster.ID, Node: n.name, Log: admin.ClusterLog{Position: head}, Nodes: []admin.NodeStatus{}}
+	if n.owner.Name != "" {
+		out.Owner = &n.owner.Name
+	}
+	for name, is := range n.seen {
+		row := admin.NodeStatus{
+			Node: name, Role: is.Role, Applied: is.Applied, Version: is.Program, URL: is.URL,
+			ValidForMS: max(0, certainFor-(now-is.since)).Milliseconds(),
+		}
+		switch {
+		case name == n.name:
+			row.Role, row.Applied, row.ValidForMS = n.role, head, n.lease.left().Milliseconds()
+		case !is.alive(now):
+			row.Role = roleGone
+		}
+		if is.Wrong != "" {
+			row.Err = &is.Wrong
+		}
+		row.LagBatches = max(head, is.Applied, row.Applied) - row.Applied
+		row.LagSeconds = n.heads.since(row.Applied, now).Seconds()
+		out.Nodes = append(out.Nodes, row)
+	}
+	slices.SortFunc(out.Nodes, func(a, b admin.NodeStatus) int { return cmp.Compare(a.Node, b.Node) })
+	return out
+}
+
+// heads are the positions of the newest batch that any node had at the last readings of their states.
+type heads struct {
+	ring [600]struct {
+		position uint64
+		at       time.Duration
+	}
+	next int
+}
+
+func (h *heads) note(position uint64, at time.Duration) {
+	h.ring[h.next%len(h.ring)].position, h.ring[h.next%len(h.ring)].at = position, at
+	h.next++
+}
+
+// since returns for how long the newest batch has been behind a position; at most a minute.
+func (h *heads) since(position uint64, now time.Duration) time.Duration {
+	first := now
+	for i := max(0, h.next-len(h.ring)); i < h.next; i++ {
+		if r := h.ring[i%len(h.ring)]; r.position > position {
+			first = min(first, r.at)
+		}
+	}
+	return now - first
+}
+
+// handoverFor is how long a handover may take until the new owner serves.
+const handoverFor = 30 * time.Second
+
+// Handover implements admin.Cluster.
+func (s *Served) Handover(to string) (admin.ClusterStatus, error) {
+	n := s.node.Load()
+	if s.engine.Load() == nil || n == nil {
+		owner := "there is none now"
+		if name, _, ok := s.where(); ok {
+			owner = "it is " + name
+		}
+		return admin.ClusterStatus{}, control.Refuse(fasthttp.StatusConflict, "this node is not the owner; %s", owner)
+	}
+	if err := n.mayTake(to); err != nil {
+		return admin.ClusterStatus{}, err
+	}
+	go func() { // the request itself is in hand, and the engine ends only when none is
+		o := order{to: to, done: make(chan error, 1)}
+		select {
+		case s.handover <- o:
+			<-o.done
+		case <-time.After(handoverFor):
+		}
+	}()
+	return n.status(), nil
+}
+
+// mayTake returns a Problem if the node to cannot be handed the log.
+func (n *node) mayTake(to string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := n.elapsed()
+	able := func(is seen) bool {
+		return is.Name != n.name && is.alive(now) && is.Wrong == "" && is.Role == roleStandby
+	}
+	if to != "" {
+		is, known := n.seen[to]
+		switch {
+		case !known:
+			return control.Missing("no node %q", to)
+		case to == n.name:
+			return control.Refuse(fasthttp.StatusConflict, "node %s is the owner already", to)
+		case !able(is):
+			return control.Refuse(fasthttp.StatusConflict, "node %s is not a standby that follows", to)
+		}
+		return nil
+	}
+	for _, is := range n.seen {
+		if able(is) {
+			return nil
+		}
+	}
+	return control.Refuse(fasthttp.StatusConflict, "no other node is a standby that follows")
+}
+
+// Leave implements admin.Cluster.
+func (s *Served) Leave(name string) (admin.ClusterStatus, error) {
+	n := s.node.Load()
+	if n == nil {
+		return admin.ClusterStatus{}, control.Refuse(fasthttp.StatusServiceUnavailable, "this node is still starting")
+	}
+	n.mu.Lock()
+	is, known := n.seen[name]
+	alive := known && is.alive(n.elapsed())
+	n.mu.Unlock()
+	switch {
+	case !known:
+		return admin.ClusterStatus{}, control.Missing("no node %q", name)
+	case alive:
+		return admin.ClusterStatus{}, control.Refuse(fasthttp.StatusConflict, "node %s runs: stop it first", name)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if s.member != nil {
+		if err := s.member.RemoveMember(ctx, name); err != nil {
+			return admin.ClusterStatus{}, fmt.Errorf("cluster: remove node %s: %w", name, err)
+		}
+	}
+	if err := s.log.Leave(ctx, name); err != nil {
+		return admin.ClusterStatus{}, err
+	}
+	if err := n.lookOnce(ctx); err != nil {
+		return admin.ClusterStatus{}, err
+	}
+	return s.Status(), nil
+}
+
+// Join implements admin.Cluster.
+func (s *Served) Join(name, url string) (admin.ClusterStatus, error) {
+	if _, err := parsePeers(name + "=" + url); err != nil {
+		return admin.ClusterStatus{}, control.Bad("node and url: NAME and http://HOST:PORT or https://HOST:PORT")
+	}
+	if s.member == nil {
+		return s.Status(), nil // an etcd of its own knows nothing of our nodes
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := s.member.AddMember(ctx, name, nextPort(url)); err != nil {
+		return admin.ClusterStatus{}, control.Refuse(fasthttp.StatusConflict, "node %s was not added: %v", name, err)
+	}
+	return s.Status(), nil
+}
+
+// measures returns what the metrics say.
+func (s *Served) measures() (role string, lag time.Duration, bytes int64) {
+	is := s.Status()
+	for _, n := range is.Nodes {
+		if n.Node == is.Node {
+			role, lag = n.Role, time.Duration(n.LagSeconds*float64(time.Second))
+		}
+	}
+	return role, lag, is.Log.Bytes
+}

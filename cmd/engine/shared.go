@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/scheme"
+	"pixd/cmd/forward"
+	"pixd/httpapi/admin"
+	"pixd/wal"
+)
+
+// Shared is what an engine gets from its node if several nodes share its journal.
+type Shared struct {
+	Store *wal.Store // follows the log up to the batch that has made this node the owner; the engine closes it
+	Lead  wal.Lead
+
+	Merchant, Admin, Scheme net.Listener // in place of the ports of Config; Scheme may be nil
+	Cluster                 admin.Cluster
+	Door                    func(forward.Face, fasthttp.RequestHandler) fasthttp.RequestHandler // wraps the handlers of merchants and of notices: it asks first whether this node is certain
+	Collectors              []prometheus.Collector
+
+	// Resign, where it is not nil, is called when the engine closes, once nothing is added to the
+	// journal any more: the log is handed over to the node that it returns, or to any.
+	Resign func() (next string, resign bool)
+}
+
+// The kinds of alert that a node which owns the log raises about the nodes and the log.
+const (
+	AlertNodeGone    = "node_gone"    // a node has not been heard of
+	AlertNodeBehind  = "node_behind"  // a node does not get the owner's batches in time
+	AlertTookOver    = "took_over"    // this node has taken over from one that was lost
+	AlertLogMismatch = "log_mismatch" // a node has met a batch that does not continue its journal
+	AlertLogFull     = "log_full"     // the log's database has half of what it may have
+)
+
+// fenced is a scheme that moves money only while this node is certain that it owns the log.
+type fenced struct {
+	scheme.Scheme
+	certain func() bool
+}
+
+// errFenced says that nothing was sent: another node goes on with the payment.
+var errFenced = errors.New("another node owns the log: nothing was sent")
+
+// Submit implements scheme.Scheme.
+func (f fenced) Submit(ctx context.Context, p scheme.Payment) (scheme.State, error) {
+	if !f.certain() {
+		return scheme.State{}, errFenced
+	}
+	return f.Scheme.Submit(ctx, p)
+}
+
+// Return implements scheme.Scheme.
+func (f fenced) Return(ctx context.Context, r scheme.Refund) (scheme.State, error) {
+	if !f.certain() {
+		return scheme.State{}, errFenced
+	}
+	return f.Scheme.Return(ctx, r)
+}
+
+// resign hands the log over, if the engine has one and is to.
+func (e *Engine) resign() error {
+	if sh := e.Config.Shared; sh != nil && sh.Resign != nil {
+		if next, resign := sh.Resign(); resign {
+			return e.Store.Resign(next)
+		}
+	}
+	return nil
+}
+
+// Handler is the handler of a listener, for requests that reach this engine by way of another node.
+// Nil: the engine has no such listener.
+func (s *Served) Handler(f forward.Face) fasthttp.RequestHandler {
+	switch {
+	case f == forward.Merchant:
+		return s.merchant.Handler
+	case f == forward.Operator:
+		return s.admin.Handler
+	case s.notices != nil:
+		return s.notices.Handler
+	}
+	return nil
+}
+
+// door wraps a handler so that it is not called while this node is not certain that it owns the log.
+func (e *Engine) door(face forward.Face, h fasthttp.RequestHandler) fasthttp.RequestHandler {
+	if sh := e.Config.Shared; sh != nil {
+		return sh.Door(face, h)
+	}
+	return h
+}
+
+// Raise raises an alert about a node or the log.
+func (s *Served) Raise(kind, message string) { s.Engine.Config.alerts.RaiseGeneral(kind, message) }
+
+// Drain stops accepting connections, and ends those that are open once their requests are over.
+// Requests that come by Handler go on until Close.
+func (s *Served) Drain() error { return errors.Join(s.finish(), s.lastProbe()) }
+
+// cluster is what the operator API says and does about the nodes; nil: there is one.
+func (s *Served) cluster() admin.Cluster {
+	if sh := s.Engine.Config.Shared; sh != nil {
+		return sh.Cluster
+	}
+	return nil
+}
