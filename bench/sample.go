@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 
 	"pixd/cmd/operator"
 )
@@ -67,7 +68,7 @@ func (s *sampler) take(ctx context.Context) (sample, error) {
 // readSample finds the process's figures among the metrics.
 func readSample(body io.Reader) (sample, error) {
 	at := sample{at: time.Now()}
-	var p expfmt.TextParser
+	p := expfmt.NewTextParser(model.LegacyValidation)
 	all, err := p.TextToMetricFamilies(body)
 	if err != nil {
 		return at, fmt.Errorf("metrics: %w", err)

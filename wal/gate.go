@@ -1,16 +1,20 @@
 package wal
 
-// Tell releases outs. It is the one gate through which answers leave the process: the
-// writer calls it for entries that are durable, and readers call it once everything that
-// they have read is durable. stream is the account that the outs are about; 0: the
-// registry, or several accounts. After a failure nothing is released.
+// Tell releases outs. Answers leave the process here, or by the writer where they are those of
+// entries: readers call Tell once everything that they have read is durable. stream is the account
+// that the outs are about; 0: the registry, or several accounts. After a failure nothing is
+// released.
 //
 // Where several machines share the journal, Tell waits until this one is certain that it still owns
 // it, and releases nothing if it does not.
 func (s *Store) Tell(_ Stream, outs []Out) {
-	if len(outs) > 0 && s.shared != nil && !s.certain() {
+	if s.shared != nil && len(outs) > 0 && !s.certain() {
 		return
 	}
+	s.release(outs)
+}
+
+func (s *Store) release(outs []Out) {
 	for _, out := range outs {
 		if s.fail.set.Load() {
 			return

@@ -230,8 +230,8 @@ func ofFormat(t *testing.T, fs FS, format string) {
 
 func TestNewerFormatRefused(t *testing.T) {
 	fs, _ := closedStore(t, Options{})
-	ofFormat(t, fs, "6")
-	refuses(t, fs, Options{}, "written by a newer version", "format 6")
+	ofFormat(t, fs, "7")
+	refuses(t, fs, Options{}, "written by a newer version", "format 7")
 	for _, format := range []string{"0", "-1", "x", ""} {
 		ofFormat(t, fs, format)
 		refuses(t, fs, Options{}, `"format"`)

@@ -109,10 +109,15 @@ func (w *writer) drain() {
 // It returns false if the store has failed.
 func (w *writer) commit(ctx context.Context) bool {
 	n := w.fill()
+	before := w.m.newest.Position
 	if err := w.write(ctx); err != nil {
 		w.s.fail.fail(fmt.Errorf("wal: write %s: %w", w.s.opts.Dir, err))
 	}
 	if w.s.fail.set.Load() {
+		return false
+	}
+	// A log that has just taken a batch from this node had no other owner until then.
+	if w.s.shared != nil && w.m.newest.Position == before && !w.s.certain() {
 		return false
 	}
 	w.publish(uint64(n))
@@ -123,7 +128,7 @@ func (w *writer) commit(ctx context.Context) bool {
 		if err := w.m.refused[i]; err != nil {
 			refuse(e, err)
 		} else {
-			w.s.Tell(e.Stream, e.Out)
+			w.s.release(e.Out)
 		}
 	}
 	w.m.Durable()
