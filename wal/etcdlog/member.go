@@ -197,7 +197,8 @@ func (m *Member) list(ctx context.Context) (*clientv3.MemberListResponse, error)
 
 // AddMember makes the member at a URL one of the etcd's; it does nothing where it is one already. The
 // name is the one that it will be started with, with Join. It counts for the majority from when its
-// Start has returned; until then no other can be added.
+// Start has returned; until then no other can be added. etcd refuses a change of its members while it
+// has not been connected to a majority of them for 5 s.
 func (m *Member) AddMember(ctx context.Context, name, peerURL string) error {
 	r, err := m.list(ctx)
 	if err != nil {
@@ -220,7 +221,8 @@ func (m *Member) AddMember(ctx context.Context, name, peerURL string) error {
 }
 
 // RemoveMember removes the member of a name; nothing happens where there is none. A member that runs
-// ends, and its folder is of no use any more.
+// ends, and its folder is of no use any more. etcd refuses it where less than a majority of the
+// others would be left, or has not been connected for 5 s.
 func (m *Member) RemoveMember(ctx context.Context, name string) error {
 	r, err := m.list(ctx)
 	if err != nil {
