@@ -168,12 +168,18 @@ func (l *Log) call(ctx context.Context) (context.Context, context.CancelFunc) {
 func (l *Log) txn(ctx context.Context, ifs []clientv3.Cmp, then, otherwise []clientv3.Op) (*clientv3.TxnResponse, error) {
 	ctx, cancel := l.call(ctx)
 	defer cancel()
+	if ctx.Err() != nil { // a member in this process might do it all the same
+		return nil, context.Cause(ctx)
+	}
 	return l.client.Txn(ctx).If(ifs...).Then(then...).Else(otherwise...).Commit()
 }
 
 func (l *Log) get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	ctx, cancel := l.call(ctx)
 	defer cancel()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	return l.client.Get(ctx, key, opts...)
 }
 

@@ -40,7 +40,11 @@ func Start(ctx context.Context, o MemberOptions) (*Member, error) {
 		etcd, err := begin(ctx, config)
 		if err == nil {
 			m := &Member{etcd: etcd, client: v3client.New(etcd.Server), o: o}
-			if err := m.ready(ctx); err != nil {
+			err := m.ready(ctx)
+			if err == nil {
+				err = m.vote(ctx)
+			}
+			if err != nil {
 				m.Close()
 				return nil, err
 			}
@@ -99,6 +103,28 @@ func (m *Member) ready(ctx context.Context) error {
 			m.o.Log.Warn("the member waits for a majority of the members", "name", m.o.Name, "peers", m.o.others())
 		}
 	}
+}
+
+// vote makes a member that was added one that counts for the majority, as soon as it has what the
+// others have.
+func (m *Member) vote(ctx context.Context) error {
+	for server := m.etcd.Server; server.IsLearner(); {
+		try, cancel := context.WithTimeout(ctx, m.o.Timeout)
+		_, err := server.PromoteMember(try, uint64(server.MemberID()))
+		cancel()
+		if err == nil {
+			continue
+		}
+		m.o.Log.Debug("the member does not count for the majority yet", "name", m.o.Name, "err", err)
+		select {
+		case <-server.StopNotify():
+			return fmt.Errorf("etcdlog: start member %s: it has stopped; it may have been removed", m.o.Name)
+		case <-ctx.Done():
+			return fmt.Errorf("etcdlog: start member %s: catch up with the others: %w: %w", m.o.Name, ctx.Err(), err)
+		case <-time.After(pause):
+		}
+	}
+	return nil
 }
 
 // Log returns a log in the member's etcd, which is called without a port. The member's Close ends it
@@ -169,9 +195,10 @@ func (m *Member) list(ctx context.Context) (*clientv3.MemberListResponse, error)
 	return r, nil
 }
 
-// AddMember makes the member at a URL one of the etcd's; it does nothing where it is one already. It
-// is to be started with Join within seconds, as it counts for the majority from now on. The name is
-// the one that it will be started with.
+// AddMember makes the member at a URL one of the etcd's; it does nothing where it is one already. The
+// name is the one that it will be started with, with Join. It counts for the majority from when its
+// Start has returned; until then no other can be added. etcd refuses a change of its members while it
+// has not been connected to a majority of them for 5 s.
 func (m *Member) AddMember(ctx context.Context, name, peerURL string) error {
 	r, err := m.list(ctx)
 	if err != nil {
@@ -187,14 +214,15 @@ func (m *Member) AddMember(ctx context.Context, name, peerURL string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.o.Timeout)
 	defer cancel()
-	if _, err := m.client.MemberAdd(ctx, []string{peerURL}); err != nil {
+	if _, err := m.client.MemberAddAsLearner(ctx, []string{peerURL}); err != nil {
 		return fmt.Errorf("etcdlog: add member %s at %s: %w", name, peerURL, err)
 	}
 	return nil
 }
 
 // RemoveMember removes the member of a name; nothing happens where there is none. A member that runs
-// ends, and its folder is of no use any more.
+// ends, and its folder is of no use any more. etcd refuses it where less than a majority of the
+// others would be left, or has not been connected for 5 s.
 func (m *Member) RemoveMember(ctx context.Context, name string) error {
 	r, err := m.list(ctx)
 	if err != nil {

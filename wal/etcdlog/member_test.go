@@ -2,7 +2,6 @@ package etcdlog
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,8 +10,6 @@ import (
 	"os"
 	"testing"
 	"time"
-
-	"pixd/wal"
 )
 
 // freePorts returns n addresses whose ports were free a moment ago, below the ports that the system
@@ -76,51 +73,4 @@ func start(t testing.TB, all []MemberOptions) []*Member {
 		}
 	})
 	return members
-}
-
-func TestSmoke(t *testing.T) {
-	began := time.Now()
-	m := start(t, options(t, 1))[0]
-	t.Log("started", time.Since(began))
-	ctx := t.Context()
-	l := m.Log()
-	if _, err := l.Found(ctx, wal.Cluster{ID: "x", Base: 7}); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 300 {
-		if err := l.Append(ctx, 1, uint64(7+i), []byte{byte(i)}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	stop := errors.New("stop")
-	n := uint64(7)
-	err := l.Follow(ctx, 1, 7, func(p uint64, _ []byte) error {
-		if n++; p != n {
-			t.Fatal(p, n)
-		}
-		if n == 307 {
-			return stop
-		}
-		return nil
-	})
-	t.Log(n, err, time.Since(began))
-	t.Log(l.Size(ctx))
-	t.Log(l.Nodes(ctx))
-	t.Log(m.Members(ctx))
-	began = time.Now()
-	m.Close()
-	t.Log("closed", time.Since(began))
-}
-
-func TestLead(t *testing.T) {
-	began := time.Now()
-	ms := start(t, options(t, 3))
-	t.Log("started", time.Since(began))
-	for _, m := range ms {
-		began = time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		err := m.Lead(ctx)
-		cancel()
-		t.Log(err, m.Leads(), time.Since(began))
-	}
 }

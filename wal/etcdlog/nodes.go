@@ -69,9 +69,7 @@ func (l *Log) Nodes(ctx context.Context) ([]wal.NodeState, error) {
 // Leave implements wal.Log.
 func (l *Log) Leave(ctx context.Context, name string) error {
 	key := l.nodeKey(name)
-	ctx, cancel := l.call(ctx)
-	defer cancel()
-	if _, err := l.client.Delete(ctx, key); err != nil {
+	if _, err := l.txn(ctx, nil, []clientv3.Op{clientv3.OpDelete(key)}, nil); err != nil {
 		return fmt.Errorf("etcdlog: remove %s: %w", key, err)
 	}
 	return nil
