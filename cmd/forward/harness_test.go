@@ -33,7 +33,7 @@ type listening struct {
 }
 
 // listens serves on a port; address is "" for a new one.
-func listens(t *testing.T, s *fasthttp.Server, address string, secure *tls.Config) *listening {
+func listens(t testing.TB, s *fasthttp.Server, address string, secure *tls.Config) *listening {
 	t.Helper()
 	if address == "" {
 		address = "127.0.0.1:0"
@@ -65,7 +65,7 @@ type owner struct {
 	is atomic.Bool
 }
 
-func newOwner(t *testing.T, address string, secure *tls.Config, handle fasthttp.RequestHandler) *owner {
+func newOwner(t testing.TB, address string, secure *tls.Config, handle fasthttp.RequestHandler) *owner {
 	t.Helper()
 	o := &owner{}
 	o.is.Store(true)
@@ -91,7 +91,7 @@ type node struct {
 	sent atomic.Int64 // calls of Forwarded
 }
 
-func newNode(t *testing.T, o Options) *node {
+func newNode(t testing.TB, o Options) *node {
 	t.Helper()
 	n := &node{}
 	o.Log, o.Forwarded, o.Self = silent(), func() { n.sent.Add(1) }, "here"
@@ -103,7 +103,7 @@ func newNode(t *testing.T, o Options) *node {
 
 // say sends bytes to a server and returns all that it sends back until it closes or nothing more
 // comes for a while; closed tells which.
-func say(t *testing.T, address, request string) (answer string, closed bool) {
+func say(t testing.TB, address, request string) (answer string, closed bool) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -117,7 +117,7 @@ func say(t *testing.T, address, request string) (answer string, closed bool) {
 }
 
 // readAll reads until the other end closes, or for a time.
-func readAll(t *testing.T, c net.Conn, most time.Duration) (got string, closed bool) {
+func readAll(t testing.TB, c net.Conn, most time.Duration) (got string, closed bool) {
 	t.Helper()
 	_ = c.SetReadDeadline(time.Now().Add(most))
 	b, err := io.ReadAll(c)
@@ -133,7 +133,7 @@ func readAll(t *testing.T, c net.Conn, most time.Duration) (got string, closed b
 
 // ask sends a GET on a connection of its own and returns the status, the head and the body of the
 // answer.
-func ask(t *testing.T, address, path string) (*http.Response, string) {
+func ask(t testing.TB, address, path string) (*http.Response, string) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -162,7 +162,7 @@ type played struct {
 
 // play answers each request with what script writes, and closes the connection where it returns
 // false.
-func play(t *testing.T, script func(c net.Conn, in *bufio.Reader) bool) *played {
+func play(t testing.TB, script func(c net.Conn, in *bufio.Reader) bool) *played {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
