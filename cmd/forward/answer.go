@@ -85,8 +85,12 @@ func hasBody(ctx *fasthttp.RequestCtx, h *fasthttp.ResponseHeader) bool {
 // has been read; last: it must not be used again. An error means that nothing was sent.
 func (f *Forwarder) pass(ctx *fasthttp.RequestCtx, p *pool, l *link, h *fasthttp.ResponseHeader, last bool) error {
 	last = last || h.ConnectionClose()
-	h.Del(fasthttp.HeaderConnection)
-	h.Del("Keep-Alive")
+	h.ResetConnectionClose()
+	for _, name := range []string{fasthttp.HeaderConnection, "Keep-Alive"} {
+		if len(h.Peek(name)) > 0 { // a Del would change the order of other headers; owners do not send these two
+			h.Del(name)
+		}
+	}
 	n, body := h.ContentLength(), hasBody(ctx, h)
 	if body && n < chunked {
 		return errUnending

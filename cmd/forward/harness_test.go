@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -32,7 +33,7 @@ type listening struct {
 }
 
 // listens serves on a port; address is "" for a new one.
-func listens(t *testing.T, s *fasthttp.Server, address string, secure *tls.Config) *listening {
+func listens(t testing.TB, s *fasthttp.Server, address string, secure *tls.Config) *listening {
 	t.Helper()
 	if address == "" {
 		address = "127.0.0.1:0"
@@ -64,7 +65,7 @@ type owner struct {
 	is atomic.Bool
 }
 
-func newOwner(t *testing.T, address string, secure *tls.Config, handle fasthttp.RequestHandler) *owner {
+func newOwner(t testing.TB, address string, secure *tls.Config, handle fasthttp.RequestHandler) *owner {
 	t.Helper()
 	o := &owner{}
 	o.is.Store(true)
@@ -90,7 +91,7 @@ type node struct {
 	sent atomic.Int64 // calls of Forwarded
 }
 
-func newNode(t *testing.T, o Options) *node {
+func newNode(t testing.TB, o Options) *node {
 	t.Helper()
 	n := &node{}
 	o.Log, o.Forwarded, o.Self = silent(), func() { n.sent.Add(1) }, "here"
@@ -102,7 +103,7 @@ func newNode(t *testing.T, o Options) *node {
 
 // say sends bytes to a server and returns all that it sends back until it closes or nothing more
 // comes for a while; closed tells which.
-func say(t *testing.T, address, request string) (answer string, closed bool) {
+func say(t testing.TB, address, request string) (answer string, closed bool) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -116,7 +117,7 @@ func say(t *testing.T, address, request string) (answer string, closed bool) {
 }
 
 // readAll reads until the other end closes, or for a time.
-func readAll(t *testing.T, c net.Conn, most time.Duration) (got string, closed bool) {
+func readAll(t testing.TB, c net.Conn, most time.Duration) (got string, closed bool) {
 	t.Helper()
 	_ = c.SetReadDeadline(time.Now().Add(most))
 	b, err := io.ReadAll(c)
@@ -130,20 +131,15 @@ func readAll(t *testing.T, c net.Conn, most time.Duration) (got string, closed b
 	return string(b), true
 }
 
-// get sends a GET and returns the answer.
-func get(t *testing.T, address, path string) (*http.Response, string) {
+// ask sends a GET on a connection of its own and returns the status, the head and the body of the
+// answer.
+func ask(t testing.TB, address, path string) (*http.Response, string) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	return ask(t, c, path)
-}
-
-// ask sends a GET on an open connection.
-func ask(t *testing.T, c net.Conn, path string) (*http.Response, string) {
-	t.Helper()
 	_, _ = fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: pix.example\r\n\r\n", path)
 	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
 	a, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -157,6 +153,60 @@ func ask(t *testing.T, c net.Conn, path string) (*http.Response, string) {
 	}
 	return a, string(b)
 }
+
+// played is an owner whose answers to requests a test plays; greetings are answered as they are.
+type played struct {
+	address string
+	heads   atomic.Int64 // of requests
+}
+
+// play answers each request with what script writes, and closes the connection where it returns
+// false.
+func play(t testing.TB, script func(c net.Conn, in *bufio.Reader) bool) *played {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	p := &played{address: l.Addr().String()}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { _ = c.Close() })
+			go p.serve(c, script)
+		}
+	}()
+	return p
+}
+
+func (p *played) serve(c net.Conn, script func(c net.Conn, in *bufio.Reader) bool) {
+	defer c.Close()
+	in := bufio.NewReader(c)
+	for {
+		head := ""
+		for !strings.HasSuffix(head, "\r\n\r\n") {
+			line, err := in.ReadString('\n')
+			if err != nil {
+				return
+			}
+			head += line
+		}
+		if strings.Contains(head, headerFace+": "+faceGreeting) {
+			_, _ = io.WriteString(c, "HTTP/1.1 204 No Content\r\n\r\n")
+			continue
+		}
+		p.heads.Add(1)
+		if !script(c, in) {
+			return
+		}
+	}
+}
+
+func (p *played) at() (string, string, bool) { return "played", "http://" + p.address, true }
 
 // echo answers with all that a handler can see of a request.
 func echo(ctx *fasthttp.RequestCtx) {

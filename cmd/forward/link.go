@@ -18,7 +18,7 @@ const (
 	idleFor    = 5 * time.Second // the receiving side closes an idle connection after two minutes
 	greetAfter = time.Second     // how long a connection may be idle and yet be used without a greeting
 	greetFor   = time.Second     // the longest time for a new connection, and for a greeting
-	headBytes = 16 << 10        // bytes of the head of an answer
+	headBytes  = 16 << 10        // bytes of the head of an answer
 )
 
 // link is a connection to the owner. One request at a time uses it.

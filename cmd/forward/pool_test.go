@@ -1,0 +1,104 @@
+package forward
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+// TestPlaces checks that a request waits for a place, and for no longer than its patience.
+func TestPlaces(t *testing.T) {
+	o := newOwner(t, "", nil, echo)
+	p, err := newPool("o", "http://"+o.address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.places = make(chan struct{}, 1)
+	l, err := p.get(time.Now().Add(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.get(time.Now().Add(20 * time.Millisecond)); !errors.Is(err, errNoPlace) {
+		t.Errorf("a second place: %v", err)
+	}
+	time.AfterFunc(20*time.Millisecond, func() { p.put(l) })
+	again, err := p.get(time.Now().Add(time.Minute))
+	if err != nil || again != l {
+		t.Errorf("the same connection was not used again: %v", err)
+	}
+	p.retire(0)
+	if _, err := again.Read(make([]byte, 1)); err == nil {
+		t.Error("a retired connection can be read")
+	}
+	p.drop(again)
+	if _, err := p.get(time.Now().Add(time.Minute)); !errors.Is(err, errOver) || len(p.places) != 0 {
+		t.Errorf("a retired pool gave a connection: %v", err)
+	}
+}
+
+// TestIdleClosed checks that connections are closed when they were idle for long.
+func TestIdleClosed(t *testing.T) {
+	o := newOwner(t, "", nil, echo)
+	p, err := newPool("o", "http://"+o.address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := p.get(time.Now().Add(time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.put(l)
+	p.mu.Lock()
+	l.since = l.since.Add(-idleFor)
+	p.mu.Unlock()
+	if l.usable(time.Now().Add(time.Minute)) {
+		t.Error("a connection is used that was idle for long")
+	}
+	p.reap()
+	if len(p.idle) != 0 || p.reaping {
+		t.Errorf("%d connections are still idle", len(p.idle))
+	}
+	waitFor(t, func() bool { return o.Open() == 0 })
+}
+
+// TestOwnerChanges checks that the idle connections to an earlier owner are closed, and that what it
+// still answers is passed on.
+func TestOwnerChanges(t *testing.T) {
+	begun, end := make(chan struct{}), make(chan struct{})
+	slow := newOwner(t, "", nil, func(ctx *fasthttp.RequestCtx) {
+		if string(ctx.Path()) == "/slow" {
+			close(begun)
+			<-end
+		}
+		ctx.SetBodyString("slow")
+	})
+	fast := newOwner(t, "", nil, echo)
+	owners := make(chan *owner, 1)
+	owners <- slow
+	n := newNode(t, Options{Owner: func() (string, string, bool) {
+		o := <-owners
+		owners <- o
+		return "same name", "http://" + o.address, true
+	}})
+	answer := make(chan string)
+	go func() {
+		_, body := ask(t, n.address, "/slow")
+		answer <- body
+	}()
+	<-begun
+	ask(t, n.address, "/") // leaves an idle connection
+	if slow.Open() != 2 {
+		t.Errorf("%d connections are open", slow.Open())
+	}
+	<-owners
+	owners <- fast
+	ask(t, n.address, "/")
+	waitFor(t, func() bool { return slow.Open() == 1 })
+	close(end)
+	if body := <-answer; body != "slow" {
+		t.Errorf("the earlier owner's answer: %q", body)
+	}
+	waitFor(t, func() bool { return slow.Open() == 0 })
+}
