@@ -3,6 +3,7 @@ package wal
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -47,6 +48,10 @@ func TestGolden(t *testing.T) {
 	put("hard setting checksum", metaKey(hardPrefix+settingChecksum), []byte(checksumName))
 	put("anchor slot, ready, generation 5, at batch 2", nil, slot{stateReady, 5, h}.encode())
 	put("anchor slot, creating, generation 1", nil, slot{stateCreating, 1, Head{}}.encode())
+	put("cluster", metaKey(clusterName), []byte("0123456789abcdef"))
+	put("owner a since batch 3", metaKey(logOwnerName), Owner{Epoch: 3, Name: "a", Run: "0123456789abcdef", Level: 5}.row())
+	put("no owner, node b is to be it", metaKey(logOwnerName), Owner{Next: "b", Level: 5}.row())
+	put("batch of a log: log 0, epoch 3, position 4, with each kind of change", nil, goldenLogBatch(t))
 
 	const file = "testdata/golden.txt"
 	if *rewriteGolden {
@@ -116,4 +121,46 @@ func FuzzBatchRow(f *testing.F) {
 	row, _ := b.finish(Head{})
 	f.Add(row)
 	f.Fuzz(func(_ *testing.T, value []byte) { _, _ = decodeBatchRow(1, value) })
+}
+
+// goldenLogBatch has a change of each kind.
+func goldenLogBatch(t *testing.T) []byte {
+	t.Helper()
+	s, err := Open(Options{Dir: harnessDir, FS: vfs.NewMem(), MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := s.db.NewBatch()
+	err = errors.Join(b.Set([]byte("r1"), []byte("value"), nil), b.Delete([]byte("r2"), nil), b.SingleDelete([]byte("o3"), nil), b.DeleteRange([]byte("c4"), []byte("c5"), nil))
+	batch, err1 := encodeLogBatch(logHeader{0, 3, 4, 0x0102030405060708}, b)
+	if err := errors.Join(err, err1, b.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return batch
+}
+
+// FuzzLogBatch checks that the decoder of batches in a log never panics, and that what it takes is
+// what the encoder writes.
+func FuzzLogBatch(f *testing.F) {
+	f.Add(logHeader{1, 2, 3, 4}.append(nil))
+	f.Add([]byte{logSet, 1, 'k', 2, 'v', 'w', logDelete, 1, 'k', logDeleteRange, 1, 'a', 1, 'b'})
+	f.Fuzz(func(t *testing.T, ops []byte) {
+		_, _, _ = decodeLogHeader(ops)
+		var again []byte
+		for rest := ops; len(rest) > 0; {
+			op, next, err := nextLogOp(rest)
+			if err != nil {
+				return
+			}
+			again = append(again, op.kind)
+			again = appendSized(again, op.key)
+			if op.kind == logSet || op.kind == logDeleteRange {
+				again = appendSized(again, op.value)
+			}
+			rest = next
+		}
+		if len(again) > len(ops) {
+			t.Errorf("%x became %x", ops, again)
+		}
+	})
 }

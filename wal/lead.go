@@ -28,8 +28,8 @@ var ErrFenced = errors.New("another node owns the log")
 // Lead makes a store that follows the one that writes: its newest batch is the one that has made
 // this node the owner. Apply must not be called any more.
 func (s *Store) Lead(l Lead) error {
-	if s.shared.owner.Epoch != s.durableHead().Position {
-		return fmt.Errorf("wal: lead %s: batch %d has made the owner, and the journal ends at %d", s.opts.Dir, s.shared.owner.Epoch, s.durableHead().Position)
+	if at, o := s.durableHead().Position, s.Owner(); o.Name == "" || o.Epoch != at {
+		return fmt.Errorf("wal: lead %s: the owner is %q since batch %d, and the journal ends at %d", s.opts.Dir, o.Name, o.Epoch, at)
 	}
 	s.shared.lead = &l
 	ctx, cancel := context.WithCancel(context.Background())
@@ -76,7 +76,7 @@ const appendAgain = 20 * time.Millisecond
 // be closed.
 func (s *Store) Resign(next string) error {
 	done := make(resultOut, 1)
-	e := &Entry{Ops: []Op{{Kind: OpSet, Key: metaKey(logOwnerName), Value: Owner{Next: next}.row()}}, Shared: true, Out: []Out{done}}
+	e := &Entry{Ops: []Op{{Kind: OpSet, Key: metaKey(logOwnerName), Value: Owner{Next: next, Level: s.Owner().Level}.row()}}, Shared: true, Out: []Out{done}}
 	s.mu.Lock()
 	if s.closing || s.fail.set.Load() {
 		s.mu.Unlock()

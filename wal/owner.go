@@ -2,6 +2,7 @@ package wal
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/goccy/go-json"
 )
@@ -12,6 +13,18 @@ const (
 	logOwnerName = ownPrefix + "owner"   // the Owner, as JSON
 )
 
+// raisedLevel is set by the linker, in a test of nodes with different binaries.
+var raisedLevel string
+
+// level is the format of records and rows that this binary writes.
+func level() int {
+	n, _ := strconv.Atoi(raisedLevel)
+	return max(n, formatVersion)
+}
+
+// MayOwn reports whether this binary knows everything that the log may have.
+func (s *Store) MayOwn() bool { return s.Owner().Level <= level() }
+
 // Owner is the node that may add batches to a Log. A batch that makes a node the owner has its
 // Owner as a row, so that all nodes know it in the order of the log.
 type Owner struct {
@@ -19,6 +32,7 @@ type Owner struct {
 	Name  string `json:"name"`           // the node; empty: it has handed the log over, and there is no owner
 	Run   string `json:"run,omitempty"`  // of the node's processes, the one that is the owner
 	Next  string `json:"next,omitempty"` // after a handover: the node that is to be the owner; empty: any
+	Level int    `json:"level"`          // the newest format of records and rows that the log may have: a binary that does not know it follows, and never owns
 }
 
 func (o Owner) row() []byte {

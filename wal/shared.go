@@ -90,13 +90,13 @@ func (s *Store) Owner() Owner {
 }
 
 // OwnBatch returns a batch that makes o the owner, for the position behind the newest batch of a
-// store that follows. o.Epoch is set.
+// store that follows. o.Epoch and o.Level are set.
 func (s *Store) OwnBatch(o Owner) (after uint64, batch []byte, err error) {
 	prev := s.durableHead()
 	var row rowBuilder
 	row.reset(prev)
 	value, h := row.finish(prev)
-	o.Epoch = h.Position
+	o.Epoch, o.Level = h.Position, max(s.Owner().Level, level())
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := errors.Join(b.Set(metaKey(logOwnerName), o.row(), nil), b.Set(BatchKey(h.Position), value, nil)); err != nil {

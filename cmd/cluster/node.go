@@ -181,7 +181,7 @@ func (n *node) due() (deposed wal.NodeVersion, due bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.noteOwner(now)
-	if n.wrong != "" || !n.lease.valid() || n.owner.Name == n.name && n.owner.Run == n.self.Run {
+	if n.wrong != "" || !n.lease.valid() || !n.store.MayOwn() || n.owner.Name == n.name && n.owner.Run == n.self.Run {
 		return deposed, false
 	}
 	wait := time.Duration(n.seen.rank(logNumber, n.name, now)) * rankAfter
