@@ -31,7 +31,7 @@ type SimConfig struct {
 	Listen       string
 	TLS          certificate.Files
 	SettleDelay  time.Duration
-	Engine       string // base URL to which notices for an engine are sent
+	Engine       string // base URL to which notices for an engine are sent; of several nodes the URL of each, separated by commas
 	EngineCA     string // file with the certificates by which an https Engine is trusted; empty: the system's authorities
 	ISPB         string // the engine's own ISPB: 8 digits or capital letters
 	SchemeSecret string
@@ -75,13 +75,15 @@ func (c *SimConfig) Check() error {
 	if err := checkToken("PIXD_ADMIN_TOKEN", c.AdminToken); err != nil {
 		return err
 	}
-	if _, err := provider.ParseURL(c.Engine); err != nil {
-		return fmt.Errorf("--engine: %w", err)
+	for _, one := range c.engines() {
+		if _, err := provider.ParseURL(one); err != nil {
+			return fmt.Errorf("--engine: %w", err)
+		}
 	}
 	if _, err := provider.NewSecret(c.SchemeSecret); err != nil {
 		return fmt.Errorf("PIXD_SCHEME_SECRET: %w", err)
 	}
-	return errors.Join(c.enginePeer().checkCA(), c.TLS.Check(simTLS))
+	return errors.Join(c.checkEngineCA(), c.TLS.Check(simTLS))
 }
 
 // simTLS begins the names of the flags for the simulator's certificate.
@@ -93,7 +95,7 @@ type ServedSim struct {
 
 	config   SimConfig
 	sim      *sim.Sim
-	notifier *provider.Notifier
+	notifier *notifiers
 	server   *fasthttp.Server
 	cert     *certificate.Certificate // the listener's certificate; nil: plain HTTP
 	traffic  traffic
@@ -139,11 +141,7 @@ func (s *ServedSim) openParts(b Build) error {
 		return err
 	}
 	engineTime := clock.New(c.clocks(), 0)
-	o, err := speaks(c.enginePeer(), c.SchemeSecret, engineTime.Now, c.Log)
-	if err != nil {
-		return err
-	}
-	if s.notifier, err = provider.NewNotifier(o); err != nil {
+	if s.notifier, err = newNotifiers(c, engineTime.Now); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {

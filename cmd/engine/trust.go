@@ -33,7 +33,7 @@ func (p peer) trust() (*tls.Config, error) {
 
 func (c *Config) schemePeer() peer { return peer{"scheme", c.Scheme, c.SchemeCA} }
 
-func (c *SimConfig) enginePeer() peer { return peer{"engine", c.Engine, c.EngineCA} }
+func (c *SimConfig) enginePeer(url string) peer { return peer{"engine", url, c.EngineCA} }
 
 // readCertificates reads the certificates of the merchant API, of the operator API and of the
 // listener for a provider's notices.

@@ -43,7 +43,7 @@ func simCommand() *cobra.Command {
 	flags.StringVar(&f.TLS.Cert, "tls-cert", "", "certificate chain in PEM: the listener speaks TLS, and /metrics asks for the token; read again on SIGHUP")
 	flags.StringVar(&f.TLS.Key, "tls-key", "", "private key of --tls-cert, in PEM")
 	flags.DurationVar(&f.SettleDelay, "settle-delay", f.SettleDelay, "from submission to settlement; 0 settles inside the call")
-	flags.StringVar(&f.Engine, "engine", f.Engine, "where notices go: the engine's operator API or its --scheme-listen, as a `URL`")
+	flags.StringVar(&f.Engine, "engine", f.Engine, "where notices go: the engine's operator API or its --scheme-listen, as a `URL[,URL…]`; of several nodes the URLs of all, of which one is tried after the other")
 	flags.StringVar(&f.EngineCA, "engine-ca", "", "`FILE` with the CA, or the certificate itself, in PEM, that an https --engine is trusted by (default the system's authorities); read at the start")
 	flags.StringVar(&f.ISPB, "ispb", f.ISPB, "the engine's own ISPB, as its --ispb, 8 digits or capital letters: under it the book has its part")
 	f.logFlags.add(flags)
