@@ -35,6 +35,7 @@ func startServer(t *testing.T) string {
 
 // TestDial runs the contract over connections to an etcd.
 func TestDial(t *testing.T) {
+	t.Parallel()
 	o := Options{Endpoints: []string{startServer(t)}, Log: logger()}
 	for i, c := range waltest.LogContract() {
 		o.Prefix = fmt.Sprintf("%d/", i)
