@@ -21,13 +21,15 @@ type Log interface {
 	Found(ctx context.Context, c Cluster) (Cluster, error)
 
 	// Append adds a batch behind the batch at position after. Nil: the batch is durable on a
-	// majority; also where an earlier call with the same bytes had added it already. ErrMoved: the
-	// log ends elsewhere, with another batch.
+	// majority; also where an earlier call with the same bytes had added it already and it is the
+	// newest. ErrMoved: the log ends elsewhere, with another batch; this call adds nothing, but an
+	// earlier one with the same bytes may have, if the log goes on behind after.
 	Append(ctx context.Context, log uint16, after uint64, batch []byte) error
 
 	// Take is Append of a batch that makes another node the log's owner. In the same step it gives
 	// deposed a new version, so that it can renew itself no more. ErrMoved: the log ends elsewhere,
-	// or deposed has another version by now; nothing is changed. A zero deposed names no node.
+	// or deposed has another version by now; nothing is changed. Nil also where the batch is the
+	// newest already; deposed is not changed again then. A zero deposed names no node.
 	Take(ctx context.Context, log uint16, after uint64, deposed NodeVersion, batch []byte) error
 
 	// Follow calls fn with each batch behind position after, in order and each once, until ctx
@@ -45,7 +47,8 @@ type Log interface {
 	// node that has never been written. No two calls for one node may have the same state.
 	Node(ctx context.Context, self NodeVersion, state []byte) (NodeVersion, error)
 
-	// Nodes returns all nodes by name, as a majority knows them.
+	// Nodes returns all nodes sorted by name, as a majority knows them. A node that was deposed has
+	// the state that it wrote last.
 	Nodes(ctx context.Context) ([]NodeState, error)
 
 	// Leave removes a node's state; nothing happens where there is none.

@@ -113,13 +113,21 @@ func (l *Log) Check(ctx context.Context) error {
 		return err
 	}
 	for _, s := range all {
-		v, err := semver.NewVersion(s.Version)
-		if err != nil {
-			return fmt.Errorf("etcdlog: version %q of an etcd: %w", s.Version, err)
+		if err := usable(s.Version); err != nil {
+			return err
 		}
-		if v.LessThan(oldest) {
-			return fmt.Errorf("etcdlog: a member of the etcd has version %s; the oldest that is used is %s", v, oldest)
-		}
+	}
+	return nil
+}
+
+// usable returns an error where an etcd of a version is not used.
+func usable(version string) error {
+	v, err := semver.NewVersion(version)
+	if err != nil {
+		return fmt.Errorf("etcdlog: version %q of a member of the etcd: %w", version, err)
+	}
+	if v.LessThan(oldest) {
+		return fmt.Errorf("etcdlog: a member of the etcd has version %s; the oldest that is used is %s", v, oldest)
 	}
 	return nil
 }

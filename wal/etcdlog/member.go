@@ -2,10 +2,12 @@ package etcdlog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -50,7 +52,7 @@ func Start(ctx context.Context, o MemberOptions) (*Member, error) {
 			}
 			return m, nil
 		}
-		if ctx.Err() != nil || !o.Join || strings.Contains(err.Error(), "address already in use") {
+		if ctx.Err() != nil || !o.Join || errors.Is(err, syscall.EADDRINUSE) {
 			return nil, fmt.Errorf("etcdlog: start member %s: %w", o.Name, err)
 		}
 		// A member that joins asks the others who they are.

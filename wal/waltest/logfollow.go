@@ -119,9 +119,8 @@ func followBytes(b *logBench) {
 	b.founded()
 	ctx, cancel := context.WithCancel(b.ctx)
 	defer cancel()
-	const followers = 3
-	ends, seen := make(chan error, followers), make(chan string, 100)
-	for range followers {
+	ends, seen := make(chan error, 3), make(chan string, 100)
+	for range cap(ends) {
 		l := b.open()
 		go func() {
 			ends <- l.Follow(ctx, 0, logBase, func(_ uint64, got []byte) error {
@@ -137,14 +136,14 @@ func followBytes(b *logBench) {
 		mine := batch(i + 1)
 		b.must(b.Append(b.ctx, 0, i, mine))
 		clear(mine) // the caller's bytes are the caller's
-		for range followers {
+		for range cap(ends) {
 			if got := <-seen; got != string(batch(i+1)) {
 				b.Fatalf("a follower has seen %q", got)
 			}
 		}
 	}
 	cancel()
-	for range followers {
+	for range cap(ends) {
 		b.wants(b.ended(ends), context.Canceled)
 	}
 	b.reads(logBase, logBase+3)
