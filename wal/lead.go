@@ -16,9 +16,6 @@ type Lead struct {
 	// Certain returns true as soon as this node is certain that it is the log's owner, and false if
 	// it no longer is. Nothing is released before it has returned true.
 	Certain func() bool
-
-	// Took, if it is not nil, is called with how long each Append of a batch took.
-	Took func(time.Duration)
 }
 
 // ErrFenced is the failure of a store whose node is no longer the log's owner. What was appended
@@ -46,14 +43,10 @@ func (w *writer) share(ctx context.Context, prev Head) error {
 	if err != nil {
 		return err
 	}
-	began := time.Now()
 	for {
 		err := sh.lead.Log.Append(ctx, sh.log, prev.Position, batch)
 		switch {
 		case err == nil:
-			if sh.lead.Took != nil {
-				sh.lead.Took(time.Since(began))
-			}
 			return nil
 		case errors.Is(err, ErrMoved):
 			return fmt.Errorf("batch %d: %w", w.m.newest.Position, ErrFenced)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -8,6 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/fasthttpadaptor"
+
+	"pixd/wal"
 )
 
 // meters are the metrics about the node.
@@ -35,7 +38,21 @@ func newMeters() *meters {
 	}
 }
 
-func (m *meters) took(d time.Duration) { m.appended.Observe(d.Seconds()) }
+// timed is a log whose appends are measured.
+type timed struct {
+	wal.Log
+	m *meters
+}
+
+// Append implements wal.Log.
+func (t timed) Append(ctx context.Context, log uint16, after uint64, batch []byte) error {
+	began := time.Now()
+	err := t.Log.Append(ctx, log, after, batch)
+	if err == nil {
+		t.m.appended.Observe(time.Since(began).Seconds())
+	}
+	return err
+}
 
 // Describe implements prometheus.Collector.
 func (m *meters) Describe(out chan<- *prometheus.Desc) {

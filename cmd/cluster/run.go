@@ -159,7 +159,7 @@ func (s *Served) engineConfig(ctx context.Context, n *node, r *resignation) engi
 	c.OnFailure = s.failed
 	sh := &engine.Shared{
 		Store: n.store, Cluster: s, Collectors: []prometheus.Collector{s.meters},
-		Lead: wal.Lead{Log: s.log, Certain: n.lease.certain, Took: s.meters.took},
+		Lead: wal.Lead{Log: timed{s.log, s.meters}, Certain: n.lease.certain},
 		Door: func(face forward.Face, h fasthttp.RequestHandler) fasthttp.RequestHandler {
 			elsewhere := s.forward.Handler(face)
 			return func(ctx *fasthttp.RequestCtx) {

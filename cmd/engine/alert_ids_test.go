@@ -180,6 +180,11 @@ var alertMakers = map[string]func(*alarmed){
 	account.AlertQuarantine: func(w *alarmed) { w.ofAccount(account.AlertQuarantine) },
 	account.AlertDamage:     func(w *alarmed) { w.ofAccount(account.AlertDamage) },
 	snapshots.AlertFailed:   func(w *alarmed) { w.Config.alerts.RaiseGeneral(snapshots.AlertFailed, "for the test") },
+	AlertNodeGone:           func(w *alarmed) { w.Config.alerts.RaiseGeneral(AlertNodeGone, "for the test") },
+	AlertNodeBehind:         func(w *alarmed) { w.Config.alerts.RaiseGeneral(AlertNodeBehind, "for the test") },
+	AlertTookOver:           func(w *alarmed) { w.Config.alerts.RaiseGeneral(AlertTookOver, "for the test") },
+	AlertLogMismatch:        func(w *alarmed) { w.Config.alerts.RaiseGeneral(AlertLogMismatch, "for the test") },
+	AlertLogFull:            func(w *alarmed) { w.Config.alerts.RaiseGeneral(AlertLogFull, "for the test") },
 	alertClock:              func(w *alarmed) { w.clocks.wall.Add(-3_600_000) },
 	overload.AlertLowDisk:   func(w *alarmed) { w.disk.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 1<<30 - 1}) },
 }
