@@ -110,11 +110,11 @@ func (s *Served) edge(face forward.Face) *edge {
 // standby returns the operator API of a node that is not the owner.
 func (s *Served) standby() fasthttp.RequestHandler {
 	clocks := machine.Clocks()
-	return admin.NewStandby(admin.Standby{
+	return s.operators(admin.NewStandby(admin.Standby{
 		Cluster: s, Ready: s.ready, Metrics: s.meters.handler(), GuardMetrics: s.certs[1] != nil,
 		Version: s.build.Version, Commit: s.build.Commit, Token: s.Token, Now: clocks.Wall, Log: s.config.Log,
 		Next: s.forwardOperator(),
-	})
+	}))
 }
 
 // ready reports whether the node serves or forwards.
@@ -126,7 +126,7 @@ func (s *Served) ready() bool {
 // forwardOperator forwards requests of operators. The owner's token may be another: where the token of
 // this node was checked, the owner is told so.
 func (s *Served) forwardOperator() fasthttp.RequestHandler {
-	plain, checked := s.forward.Handler(forward.Operator), s.forward.Handler(forward.Checked)
+	plain, checked := s.operate.Handler(forward.Operator), s.operate.Handler(forward.Checked)
 	return func(ctx *fasthttp.RequestCtx) {
 		if admin.Guarded(string(ctx.URI().PathOriginal())) {
 			checked(ctx)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pixd/actors/strictjson"
+	"pixd/cmd/snapshots"
 	"pixd/wal"
 )
 
@@ -22,6 +23,8 @@ type node struct {
 	log     wal.Log
 	store   *wal.Store
 	cluster wal.Cluster
+	maker   *snapshots.Maker   // of this node's journal
+	unmake  context.CancelFunc // cuts short the snapshot that is being made
 	elapsed func() time.Duration
 	slog    *slog.Logger
 	lease   *lease

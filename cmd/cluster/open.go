@@ -155,7 +155,7 @@ func (s *Served) openNode(ctx context.Context) (_ *node, err error) {
 		return nil, err
 	}
 	n.cluster = agreed
-	return n, n.longEnough(ctx, agreed)
+	return n, errors.Join(n.longEnough(ctx, agreed), s.newMaker(n))
 }
 
 // fetch copies the journal from another node that is there.

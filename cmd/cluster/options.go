@@ -26,13 +26,18 @@ type Flags struct {
 	LogTLS    certificate.Files
 	LogCA     string
 	LogPrefix string
+
+	SnapshotOn string // which node makes snapshots: OnStandby, OnOwner or OnAny
+	Reads      string // how a read proves that this node is the owner: ReadsLease or ReadsQuorum
 }
 
 // Embedded is the value of --log for a member of etcd in this process.
 const Embedded = "embedded"
 
 // Defaults returns the settings of flags that are not given.
-func Defaults() Flags { return Flags{Log: Embedded, LogPrefix: "pixd/"} }
+func Defaults() Flags {
+	return Flags{Log: Embedded, LogPrefix: "pixd/", SnapshotOn: OnStandby, Reads: ReadsLease}
+}
 
 // Check returns an error for the first setting that is not allowed. c are the engine's settings.
 func (f *Flags) Check(c *engine.Config) error {
@@ -55,12 +60,12 @@ func (f *Flags) Check(c *engine.Config) error {
 	case f.LogPrefix == "":
 		return errors.New("--log-prefix is empty")
 	}
-	return errors.Join(f.checkListen(), f.checkTLS(peers), f.checkLog())
+	return errors.Join(f.checkListen(), f.checkTLS(peers), f.checkLog(), f.checkSnapshotOn(), f.checkReads())
 }
 
 func (f *Flags) checkAlone() error {
-	if (*f != Flags{Log: f.Log, LogPrefix: f.LogPrefix}) || f.Log != Embedded {
-		return errors.New("the flags --cluster-… and --log… are for a node of several: --node NAME is missing")
+	if *f != Defaults() {
+		return errors.New("the flags --cluster-…, --log…, --reads and --snapshot-on are for a node of several: --node NAME is missing")
 	}
 	return nil
 }

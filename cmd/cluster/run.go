@@ -36,6 +36,7 @@ func (s *Served) run(ctx context.Context) error {
 func (s *Served) live(ctx context.Context) (again bool, err error) {
 	n := s.node.Load()
 	n.become(roleStandby)
+	defer n.endSnapshots()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	// The node renews its state until it has closed: a journal that is handed over is still its own.
@@ -49,10 +50,12 @@ func (s *Served) live(ctx context.Context) (again bool, err error) {
 		}
 	})
 	beside.Go(func() { _ = n.look(life) })
+	beside.Go(func() { n.maker.Run(ctx) })
 	switch err := n.follow(ctx); {
 	case err == nil:
 		return s.own(ctx, n)
 	case errors.Is(err, wal.ErrTrimmed):
+		n.endSnapshots()
 		if err := errors.Join(n.store.Close(), s.fetch(ctx)); err != nil {
 			return false, err
 		}
@@ -133,6 +136,7 @@ func (s *Served) disown(n *node, e *engine.Served) error {
 	}
 	err := e.Drain()
 	s.engine.Store(nil)
+	n.endSnapshots()
 	for until := time.Now().Add(drainFor); s.inHand.Load() > 0 && time.Now().Before(until); {
 		time.Sleep(time.Millisecond)
 	}
@@ -158,8 +162,8 @@ func (s *Served) engineConfig(ctx context.Context, n *node, r *resignation) engi
 	c.Starting = ctx
 	c.OnFailure = s.failed
 	sh := &engine.Shared{
-		Store: n.store, Cluster: s, Collectors: []prometheus.Collector{s.meters},
-		Lead: wal.Lead{Log: timed{s.log, s.meters}, Certain: n.lease.certain},
+		Store: n.store, Cluster: s, Snapshots: n.maker, Operators: s.operators, Collectors: []prometheus.Collector{s.meters},
+		Lead: wal.Lead{Log: timed{s.log, s.meters}, Certain: s.certainty(n)},
 		Door: func(face forward.Face, h fasthttp.RequestHandler) fasthttp.RequestHandler {
 			elsewhere := s.forward.Handler(face)
 			return func(ctx *fasthttp.RequestCtx) {

@@ -20,6 +20,7 @@ import (
 	"pixd/cmd/journal"
 	"pixd/cmd/machine"
 	"pixd/httpapi"
+	"pixd/httpapi/control"
 	"pixd/wal"
 	"pixd/wal/etcdlog"
 )
@@ -43,6 +44,8 @@ type Served struct {
 	node    atomic.Pointer[node]
 	engine  atomic.Pointer[engine.Served] // nil: this node is not the owner, or does not serve yet
 	forward *forward.Forwarder
+	operate *forward.Forwarder // of operators
+	toMaker *forward.Forwarder // to the node that makes snapshots
 	edges   []*edge
 	inside  *fasthttp.Server // for the other nodes
 	sending atomic.Bool      // a copy of the journal is being sent
@@ -138,7 +141,9 @@ func (s *Served) openPorts(context.Context) error {
 		return fmt.Errorf("cluster: %w", err)
 	}
 	s.ClusterAddr = port.Addr()
-	s.forward = forward.New(forward.Options{Owner: s.where, Self: f.Node, TLS: s.clientTLS, Forwarded: s.meters.forwarded.Inc, Log: c.Log})
+	s.forward = forward.New(forward.Options{Owner: s.where, Self: f.Node, TLS: s.clientTLS, Forwarded: s.meters.forwarded.Inc, NoOwner: noOwner, Log: c.Log})
+	s.operate = forward.New(forward.Options{Owner: s.where, Self: f.Node, TLS: s.clientTLS, Forwarded: s.meters.forwarded.Inc, NoOwner: control.NotReady, Log: c.Log})
+	s.toMaker = forward.New(forward.Options{Owner: s.whereSnapshots, Self: f.Node, TLS: s.clientTLS, NoOwner: control.NotReady, Log: c.Log})
 	s.inside = forward.NewServer(forward.Receive(s.handler, c.Log), s.answerNode, c.Log)
 	s.serve(s.inside, httpapi.Limit(port, httpapi.ConnectionOptions{TLS: server, Log: c.Log}))
 	return s.openEdges()
@@ -161,9 +166,25 @@ func (s *Served) where() (name, url string, ok bool) {
 	return "", "", false
 }
 
+// whereSnapshots returns where snapshots are made.
+func (s *Served) whereSnapshots() (name, url string, ok bool) {
+	if n := s.node.Load(); n != nil {
+		return s.maker(n)
+	}
+	return "", "", false
+}
+
+// noOwner answers a request for which no owner was found.
+func noOwner(ctx *fasthttp.RequestCtx) {
+	httpapi.Unavailable(ctx, "no node owns the journal now: send the request again")
+}
+
 // handler returns the engine's handler of a face for requests that other nodes forward; nil: this
 // node is not the owner, or not certain of it.
 func (s *Served) handler(face forward.Face) fasthttp.RequestHandler {
+	if face == forward.Local {
+		return s.ownSnapshots
+	}
 	s.inHand.Add(1) // before the engine is read: whoever takes the engine away waits for those that have it
 	e, n := s.engine.Load(), s.node.Load()
 	if e == nil || n == nil || !n.lease.valid() {
@@ -235,8 +256,10 @@ func (s *Served) Shutdown() error {
 			errs = append(errs, err)
 		}
 	}
-	if s.forward != nil {
-		s.forward.Close()
+	for _, f := range []*forward.Forwarder{s.forward, s.operate, s.toMaker} {
+		if f != nil {
+			f.Close()
+		}
 	}
 	if n := s.node.Load(); n != nil {
 		errs = append(errs, n.store.Close())

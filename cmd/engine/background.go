@@ -8,7 +8,6 @@ import (
 	"pixd/actors/pix"
 	"pixd/actors/restored"
 	"pixd/actors/webhook"
-	"pixd/cmd/snapshots"
 	"pixd/wal"
 )
 
@@ -25,11 +24,11 @@ func (e *Engine) start() (err error) {
 			return err
 		}
 	}
-	if e.snapshots, err = snapshots.NewMaker(e.snapshotOptions()); err != nil {
+	if err := e.makeSnapshots(); err != nil {
 		return err
 	}
 	for _, run := range []func(context.Context){
-		e.snapshots.Run, e.load.Run, e.webhooks.Run, e.registrar.Run, e.fill,
+		e.load.Run, e.webhooks.Run, e.registrar.Run, e.fill,
 		func(ctx context.Context) { e.scanner.Run(ctx, e.Accounts) },
 	} {
 		e.work.Go(func() { run(ctx) })
@@ -135,17 +134,3 @@ func (e *Engine) dropClaims() error {
 
 // drop makes deletions of rows durable that every machine decides for itself.
 func (e *Engine) drop(ops ...wal.Op) error { return e.Store.WriteRows(wal.Local, ops...) }
-
-// snapshotOptions returns what snapshots are made with.
-func (e *Engine) snapshotOptions() snapshots.Options {
-	c := &e.Config
-	o := snapshots.Options{
-		DataDir: c.DataDir, Dir: c.snapshotDir(), ISPB: c.ISPB, Version: c.Version, Every: c.SnapshotEvery, Full: c.SnapshotFull, Keep: c.SnapshotKeep, MaxSize: c.SnapshotMaxSize,
-		MinFree: c.minFree(), PackCommand: c.PackCommand, FS: c.files(),
-		Store: e.Store, Now: e.Clock.Now, Raise: c.alerts.RaiseGeneral, Ending: e.ending, Log: c.Log,
-	}
-	if c.inProcess() {
-		o.SimDir = c.simDir()
-	}
-	return o
-}

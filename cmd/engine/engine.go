@@ -279,7 +279,7 @@ func (e *Engine) closeAll() error {
 		errs = append(errs, e.Accounts.Close())
 	}
 	e.auditor.stopAudits()
-	if e.snapshots != nil {
+	if e.snapshots != nil && e.Config.Shared == nil {
 		e.snapshots.Close()
 	}
 	e.work.Wait()

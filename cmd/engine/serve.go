@@ -64,6 +64,9 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		return errors.Join(err, e.Close())
 	}
 	operate := admin.New(operators)
+	if c.Shared != nil {
+		operate = c.Shared.Operators(operate)
+	}
 	s.operate.Store(&operate) // requests of operators are served from now on; the fields that they use are set
 	go func() { s.failed <- s.merchant.Serve(s.connections) }()
 	e.ready.Store(true)

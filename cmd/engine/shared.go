@@ -10,6 +10,7 @@ import (
 
 	"pixd/actors/scheme"
 	"pixd/cmd/forward"
+	"pixd/cmd/snapshots"
 	"pixd/httpapi/admin"
 	"pixd/wal"
 )
@@ -23,6 +24,8 @@ type Shared struct {
 	Cluster                 admin.Cluster
 	Door                    func(forward.Face, fasthttp.RequestHandler) fasthttp.RequestHandler // wraps the handlers of merchants and of notices: it asks first whether this node is certain
 	Collectors              []prometheus.Collector
+	Snapshots               *snapshots.Maker                                      // makes snapshots of the journal, whoever the owner is
+	Operators               func(fasthttp.RequestHandler) fasthttp.RequestHandler // wraps the operator API: some paths are about one of the nodes
 
 	// Resign, where it is not nil, is called when the engine closes, once nothing is added to the
 	// journal any more: the log is handed over to the node that it returns, or to any.
@@ -93,6 +96,30 @@ func (e *Engine) door(face forward.Face, h fasthttp.RequestHandler) fasthttp.Req
 		return sh.Door(face, h)
 	}
 	return h
+}
+
+// makeSnapshots makes what makes snapshots, and begins its schedule.
+func (e *Engine) makeSnapshots() (err error) {
+	if sh := e.Config.Shared; sh != nil {
+		e.snapshots = sh.Snapshots
+		return nil
+	}
+	if e.snapshots, err = snapshots.NewMaker(e.Config.SnapshotOptions(snapshots.Options{
+		Store: e.Store, Now: e.Clock.Now, Raise: e.Config.alerts.RaiseGeneral, Ending: e.ending,
+	})); err == nil {
+		e.work.Go(func() { e.snapshots.Run(e.ending) })
+	}
+	return err
+}
+
+// SnapshotOptions completes the options with which snapshots of a journal are made.
+func (c *Config) SnapshotOptions(o snapshots.Options) snapshots.Options {
+	o.DataDir, o.Dir, o.ISPB, o.Version, o.MinFree, o.PackCommand, o.FS, o.Log = c.DataDir, c.snapshotDir(), c.ISPB, c.Version, c.minFree(), c.PackCommand, c.files(), c.Log
+	o.Every, o.Full, o.Keep, o.MaxSize = c.SnapshotEvery, c.SnapshotFull, c.SnapshotKeep, c.SnapshotMaxSize
+	if c.inProcess() {
+		o.SimDir = c.simDir()
+	}
+	return o
 }
 
 // Raise raises an alert about a node or the log.

@@ -23,6 +23,7 @@ const (
 	Operator Face = "operator"
 	Checked  Face = "checked" // the operators', for a request whose token the forwarding node has checked
 	Scheme   Face = "scheme"
+	Local    Face = "local" // a node's own operators', whoever the owner is; the forwarding node has checked the token
 )
 
 // Owner says where the owner is; ok is false while there is none or it is not known. url is

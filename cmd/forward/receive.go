@@ -72,4 +72,6 @@ func one(h *fasthttp.RequestHeader, name string) string {
 	return ""
 }
 
-func known(f Face) bool { return f == Merchant || f == Operator || f == Checked || f == Scheme }
+func known(f Face) bool {
+	return f == Merchant || f == Operator || f == Checked || f == Local || f == Scheme
+}

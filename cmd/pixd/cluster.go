@@ -28,6 +28,8 @@ func addCluster(flags *pflag.FlagSet, f *cluster.Flags) {
 	flags.StringVar(&f.LogTLS.Cert, "log-cert", "", "certificate in PEM that an etcd of its own asks for")
 	flags.StringVar(&f.LogTLS.Key, "log-key", "", "private key of --log-cert, in PEM")
 	flags.StringVar(&f.LogCA, "log-ca", "", "`FILE` with the CA that such an etcd is trusted by, in PEM (default the system's authorities)")
+	flags.StringVar(&f.Reads, "reads", f.Reads, "how an answer that writes nothing proves that this node owns the journal: `lease`, by its clock, or quorum, by asking a majority each time")
+	flags.StringVar(&f.SnapshotOn, "snapshot-on", f.SnapshotOn, "which node makes snapshots: `standby`, while there is one, owner, or any that is asked")
 	flags.StringVar(&f.LogPrefix, "log-prefix", f.LogPrefix, "what all keys in etcd begin with")
 }
 

@@ -35,6 +35,7 @@ type Options struct {
 	ISPB        string // the service's own ISPB
 	Version     string // of the program
 	Every       time.Duration
+	Turn        func() bool // reports whether this process, of several, makes the next one of Every; nil: it does
 	Full        int         // where Every makes them, each upon the one before, so many make a row of which the first has all its files; 1: each has
 	Keep        int         // how many snapshots are kept; 0: all
 	MaxSize     int64       // bytes of all kept snapshots together; 0: no limit
@@ -86,6 +87,10 @@ func (s *Maker) Run(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
+		if s.Turn != nil && !s.Turn() {
+			timer.Reset(min(s.Every, turnEvery))
+			continue
+		}
 		upon, err := s.scheduled()
 		if err == nil {
 			_, err = s.begin(upon)
@@ -96,6 +101,9 @@ func (s *Maker) Run(ctx context.Context) {
 		timer.Reset(s.Every)
 	}
 }
+
+// turnEvery is how often a process whose turn it is not asks again.
+const turnEvery = time.Second
 
 // untilNext is how long the schedule waits for its first snapshot.
 func (s *Maker) untilNext(now time.Time) time.Duration {

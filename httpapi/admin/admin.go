@@ -146,8 +146,7 @@ func (s *service) routes(r *router.Router) {
 	if s.Cluster != nil {
 		clusterRoutes(r, s.Cluster, s.Log)
 	}
-	handle("POST", "/admin/snapshots", s.createSnapshot)
-	handle("GET", "/admin/snapshots", s.listSnapshots)
+	s.snapshotRoutes(r)
 	handle("GET", "/admin/transactions/{id}", s.showTransaction)
 	handle("GET", "/admin/webhooks", s.listWebhooks)
 	handle("POST", "/admin/webhooks/{id}/retry", s.retryWebhook)

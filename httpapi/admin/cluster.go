@@ -139,3 +139,22 @@ func isOwn(path string) bool {
 	}
 	return false
 }
+
+// NewSnapshots returns a handler of the paths about snapshots alone, for operators whose token was
+// checked.
+func NewSnapshots(of Snapshots, log *slog.Logger) fasthttp.RequestHandler {
+	s := &service{Options: Options{Snapshots: of, Log: log}}
+	r := router.New()
+	control.Strict(r)
+	s.snapshotRoutes(r)
+	return control.Contain(log, r.Handler)
+}
+
+// snapshotRoutes adds the paths about snapshots.
+func (s *service) snapshotRoutes(r *router.Router) {
+	r.POST(SnapshotsPath, control.Handle(s.Log, s.createSnapshot))
+	r.GET(SnapshotsPath, control.Handle(s.Log, s.listSnapshots))
+}
+
+// SnapshotsPath is the path about snapshots.
+const SnapshotsPath = "/admin/snapshots"
