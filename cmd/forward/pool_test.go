@@ -2,6 +2,7 @@ package forward
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,7 +95,9 @@ func TestOwnerChanges(t *testing.T) {
 	}
 	<-owners
 	owners <- fast
-	ask(t, n.address, "/")
+	if _, body := ask(t, n.address, "/"); !strings.HasPrefix(body, "GET|/|") {
+		t.Errorf("the new owner's answer: %q", body)
+	}
 	waitFor(t, func() bool { return slow.Open() == 1 })
 	close(end)
 	if body := <-answer; body != "slow" {
