@@ -171,6 +171,6 @@ func TestStreamToNobody(t *testing.T) {
 	_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
 	_, _ = c.Read(make([]byte, 100))
 	_ = c.Close()
-	<-ended
+	_ = <-ended
 	waitFor(t, func() bool { return len(n.Forwarder.owner.places) == 0 })
 }
