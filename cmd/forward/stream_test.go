@@ -171,6 +171,8 @@ func TestStreamToNobody(t *testing.T) {
 	_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
 	_, _ = c.Read(make([]byte, 100))
 	_ = c.Close()
-	_ = <-ended
+	if err := <-ended; err != nil {
+		t.Errorf("a client that goes is taken for a failure: %v", err)
+	}
 	waitFor(t, func() bool { return len(n.Forwarder.owner.places) == 0 })
 }
