@@ -18,7 +18,7 @@ type Files struct{ Cert, Key string }
 
 // Certificate is a listener's certificate, which can be read again while it is in use.
 type Certificate struct {
-	flag    string // first part of the flags' names: "tls", "admin-tls" or "scheme-tls"
+	flag    string // first part of the flags' names: "tls", "admin-tls", "scheme-tls" or "cluster"
 	files   Files
 	current atomic.Pointer[tls.Certificate]
 }

@@ -46,7 +46,7 @@ func exchange(b *testing.B, pb *testing.PB, address string) {
 	in := bufio.NewReader(c)
 	var a fasthttp.Response
 	for pb.Next() {
-		if _, err := io.WriteString(c, request); err == nil {
+		if _, err = io.WriteString(c, request); err == nil {
 			err = a.Read(in)
 		}
 		if err != nil || a.StatusCode() != 200 || len(a.Body()) != len(body) {

@@ -37,7 +37,7 @@ type Options struct {
 	TLS      *tls.Config   // for owners with https; see TLS
 	Patience time.Duration // how long a request is routed again, from its arrival; 0: 4 s
 
-	Forwarded func() // called for each request of which a byte was sent to an owner that did not send it back; may be nil
+	Forwarded func() // called for each request that an owner got and did not send back; may be nil
 	Log       *slog.Logger
 	// NoOwner answers a request with which nothing was done, in its listener's shape of an error:
 	// 503, with Retry-After. A nil NoOwner answers without a body.

@@ -2,6 +2,7 @@ package forward
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,6 +64,43 @@ func TestIdleClosed(t *testing.T) {
 	waitFor(t, func() bool { return o.Open() == 0 })
 }
 
+// TestFailClosesIdle checks that a connection which fails takes the idle ones with it.
+func TestFailClosesIdle(t *testing.T) {
+	o := newOwner(t, "", nil, echo)
+	p, err := newPool("o", "http://"+o.address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var both [2]*link
+	for i := range both {
+		if both[i], err = p.get(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.put(both[0])
+	p.fail(both[1])
+	waitFor(t, func() bool { return o.Open() == 0 })
+	if len(p.places) != 0 {
+		t.Errorf("%d places are taken", len(p.places))
+	}
+}
+
+// TestClientCloses checks that a client which closes its connection leaves that to the owner open.
+func TestClientCloses(t *testing.T) {
+	o := newOwner(t, "", nil, echo)
+	n := newNode(t, Options{Owner: o.at("http")})
+	for range 3 {
+		if got, closed := say(t, n.address, last); !closed || !strings.Contains(got, "\r\nConnection: close\r\n") {
+			t.Errorf("answered %q, closed %v", got, closed)
+		}
+		n.Forwarder.owner.mu.Lock()
+		if len(n.Forwarder.owner.idle) != 1 {
+			t.Errorf("%d idle connections", len(n.Forwarder.owner.idle))
+		}
+		n.Forwarder.owner.mu.Unlock()
+	}
+}
+
 // TestOwnerChanges checks that the idle connections to an earlier owner are closed, and that what it
 // still answers is passed on.
 func TestOwnerChanges(t *testing.T) {
@@ -94,7 +132,9 @@ func TestOwnerChanges(t *testing.T) {
 	}
 	<-owners
 	owners <- fast
-	ask(t, n.address, "/")
+	if _, body := ask(t, n.address, "/"); !strings.HasPrefix(body, "GET|/|") {
+		t.Errorf("the new owner's answer: %q", body)
+	}
 	waitFor(t, func() bool { return slow.Open() == 1 })
 	close(end)
 	if body := <-answer; body != "slow" {

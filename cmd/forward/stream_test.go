@@ -66,46 +66,57 @@ func open(t *testing.T, address, path string) *http.Response {
 func TestStreamed(t *testing.T) {
 	o := newOwner(t, "", nil, long)
 	n := newNode(t, Options{Owner: o.at("http")})
-	for _, path := range []string{"/chunks", "/length"} {
+	var kept *link
+	for _, path := range []string{"/chunks", "/length", "/chunks"} {
+		start := heap()
 		a := open(t, n.address, path)
-		var most, start uint64
-		room := make([]byte, 1<<20)
-		total := int64(0)
-		for i := 0; ; i++ {
-			m, err := a.Body.Read(room)
-			total += int64(m)
-			if i%500 == 0 {
-				var s runtime.MemStats
-				runtime.ReadMemStats(&s)
-				if start == 0 {
-					start = s.HeapAlloc
-				}
-				most = max(most, s.HeapAlloc)
-			}
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				t.Fatalf("%s: after %d bytes: %v", path, total, err)
-			}
-		}
+		total, most := readLong(t, a.Body)
 		if total != longBody || path == "/length" && a.ContentLength != longBody || path == "/chunks" && a.Header.Get("Content-Type") != "application/x-tar" {
 			t.Errorf("%s: %d bytes, %v", path, total, a.Header)
 		}
 		if most > start+32<<20 {
 			t.Errorf("%s: memory grew from %d to %d bytes", path, start, most)
 		}
+		waitFor(t, func() bool { return len(n.Forwarder.owner.places) == 0 })
+		n.Forwarder.owner.mu.Lock()
+		idle := append([]*link{nil}, n.Forwarder.owner.idle...)
+		n.Forwarder.owner.mu.Unlock()
+		if used := idle[len(idle)-1]; used == nil || kept != nil && used != kept {
+			t.Errorf("%s: the connection is not kept, or that before was not used", path)
+		}
+		kept = idle[len(idle)-1]
 	}
-	p := n.Forwarder.owner
-	waitFor(t, func() bool { return len(p.places) == 0 })
-	if o.Open() != 1 {
-		t.Errorf("%d connections to the owner are open", o.Open())
+}
+
+// readLong reads a body to its end and returns its length, and the largest size of the heap
+// meanwhile.
+func readLong(t *testing.T, body io.Reader) (total int64, most uint64) {
+	t.Helper()
+	room := make([]byte, 1<<20)
+	for i := 0; ; i++ {
+		m, err := body.Read(room)
+		total += int64(m)
+		if i%500 == 0 {
+			most = max(most, heap())
+		}
+		if err == io.EOF {
+			return total, most
+		}
+		if err != nil {
+			t.Fatalf("after %d bytes: %v", total, err)
+		}
 	}
+}
+
+func heap() uint64 {
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return s.HeapAlloc
 }
 
 func waitFor(t *testing.T, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !done(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(idleFor / 2); !done(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it did not happen")
 		}
@@ -160,6 +171,8 @@ func TestStreamToNobody(t *testing.T) {
 	_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
 	_, _ = c.Read(make([]byte, 100))
 	_ = c.Close()
-	<-ended
+	if err := <-ended; err != nil {
+		t.Errorf("a client that goes is taken for a failure: %v", err)
+	}
 	waitFor(t, func() bool { return len(n.Forwarder.owner.places) == 0 })
 }

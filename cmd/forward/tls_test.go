@@ -176,10 +176,15 @@ func TestTLSErrors(t *testing.T) {
 	ours := newAuthority(t, "ours")
 	i := ours.identity(t, here)
 	for _, c := range []struct{ cert, key, ca, want string }{
-		{"", "", "", ""}, {i.cert, i.key, ours.file, ""},
-		{i.cert, "", ours.file, "--cluster-key"}, {"", "", ours.file, "--cluster-cert"}, {i.cert, i.key, "", "--cluster-ca"},
-		{"/no/cert", i.key, ours.file, "--cluster-cert /no/cert"}, {i.cert, "/no/key", ours.file, "--cluster-key /no/key"},
-		{i.cert, i.key, "/no/ca", "--cluster-ca: open /no/ca"}, {i.cert, i.key, i.key, "--cluster-ca: " + i.key},
+		{"", "", "", ""},
+		{i.cert, i.key, ours.file, ""},
+		{i.cert, "", ours.file, "--cluster-key"},
+		{"", "", ours.file, "--cluster-cert"},
+		{i.cert, i.key, "", "--cluster-ca"},
+		{"/no/cert", i.key, ours.file, "--cluster-cert /no/cert"},
+		{i.cert, "/no/key", ours.file, "--cluster-key /no/key"},
+		{i.cert, i.key, "/no/ca", "--cluster-ca: open /no/ca"},
+		{i.cert, i.key, i.key, "--cluster-ca: " + i.key},
 	} {
 		_, server, client, err := TLS(c.cert, c.key, c.ca)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
