@@ -17,7 +17,7 @@ MEASURED = $(shell grep -rl --include='*_test.go' '^func Benchmark' actors cmd h
 # Go would otherwise compile every package a second time.
 export GOFLAGS := $(GOFLAGS) -pgo=off
 
-.PHONY: help build run test race lint fuzz bench bench-big microbench once results profile sim mutations faults
+.PHONY: help build run cluster test race lint fuzz bench bench-big microbench once results profile sim mutations faults
 .DEFAULT_GOAL := help
 
 help: ## say what each target does
@@ -29,6 +29,9 @@ build: ## build ./bin/pixd and ./bin/pixbench
 
 run: build ## start an engine with a funded demo account in ./pixd-data
 	PATH="$(CURDIR)/bin:$$PATH" pixd serve --demo
+
+cluster: build ## start three nodes and the simulator in ./pixd-cluster, with a line that kills the owner while payouts run
+	PATH="$(CURDIR)/bin:$$PATH" examples/cluster/up.sh
 
 test: ## run every test
 	go vet ./...

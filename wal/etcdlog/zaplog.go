@@ -23,12 +23,10 @@ func zapTo(log *slog.Logger) *zap.Logger { return zap.New(core{log: log.With("pa
 // level returns the level of a message. etcd's debug messages are dropped.
 func level(l zapcore.Level) slog.Level {
 	switch {
-	case l <= zapcore.InfoLevel:
+	case l <= zapcore.WarnLevel:
 		return slog.LevelDebug
-	case l == zapcore.WarnLevel:
-		return slog.LevelInfo
 	case l == zapcore.ErrorLevel:
-		return slog.LevelWarn
+		return slog.LevelInfo
 	default: // etcd ends the process
 		return slog.LevelError
 	}
