@@ -54,6 +54,7 @@ func (r *readers) over(patience time.Duration) bool {
 	defer timeout.Stop()
 	select {
 	case <-r.none:
+		r.none <- struct{}{} // for who asks again
 		return true
 	case <-timeout.C:
 		return false
