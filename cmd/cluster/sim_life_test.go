@@ -1,0 +1,218 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"pixd/wal"
+	"pixd/wal/waltest"
+)
+
+// life is one run of the simulation: some machines that share a tape, clients, and the scheme. One
+// goroutine, the life's, does one thing after the other; after each it waits until the goroutines of
+// the stores have done what follows from it.
+type life struct {
+	rng     *rand.Rand
+	began   time.Time
+	tape    *waltest.Tape
+	log     *recorder
+	boxes   []*box
+	clients []*client
+	scheme  *scheme
+	closing sync.WaitGroup // of stores
+
+	outages bool
+	outage  time.Duration // when the next begins
+	quiet   bool          // clients ask for nothing more
+
+	mu    sync.Mutex
+	inbox []func() // what other goroutines have to say
+
+	tells bool
+	story strings.Builder
+	seen  map[string]int
+	wrong []string
+}
+
+// template is the disk of a machine that has joined the cluster and has no batch.
+var template = sync.OnceValue(func() *vfs.MemFS {
+	fs := vfs.NewCrashableMem()
+	s, err := wal.Open(simOptions(fs, nil))
+	if err == nil {
+		err = s.Join("c")
+	}
+	if err == nil {
+		err = s.Close()
+	}
+	if err != nil {
+		panic(err)
+	}
+	return fs
+})
+
+func newLife(seed uint64, tells bool, disk *vfs.MemFS) *life {
+	l := &life{
+		rng: rand.New(rand.NewPCG(seed, 34)), began: time.Now(), tape: waltest.NewTape(), tells: tells, seen: map[string]int{},
+		scheme: &scheme{paid: map[payment]uint64{}},
+	}
+	l.log = &recorder{reel: l.tape.Log()}
+	if _, err := l.log.reel.Found(context.Background(), wal.Cluster{ID: "c"}); err != nil {
+		l.fail("%v", err)
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		b := &box{
+			l: l, name: name, fs: disk.CrashClone(vfs.CrashCloneCfg{}), net: &wire{Reel: l.tape.Log()},
+			rate: 0.9 + 0.2*l.rng.Float64(), offset: time.Duration(l.rng.Int64N(int64(time.Hour))) + time.Second,
+			back: time.Duration(l.rng.Int64N(int64(500 * time.Millisecond))),
+		}
+		b.net.slow.Store(int64(2 * time.Millisecond))
+		l.boxes = append(l.boxes, b)
+	}
+	for stream := range wal.Stream(3) {
+		l.clients = append(l.clients, &client{l: l, stream: stream + 1, asked: map[uint64]bool{}, refused: map[uint64]bool{}, acked: map[uint64]bool{}})
+	}
+	return l
+}
+
+func (l *life) now() time.Duration { return time.Since(l.began) }
+
+func (l *life) count(what string) { l.seen[what]++ }
+
+func (l *life) tell(format string, args ...any) {
+	if l.tells {
+		fmt.Fprintf(&l.story, "%9.3f  %s\n", l.now().Seconds(), fmt.Sprintf(format, args...))
+	}
+}
+
+// post hands something to the life's goroutine.
+func (l *life) post(what func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inbox = append(l.inbox, what)
+}
+
+// settle waits for all other goroutines, and does what they have to say.
+func (l *life) settle() {
+	for {
+		synctest.Wait()
+		l.mu.Lock()
+		all := l.inbox
+		l.inbox = nil
+		l.mu.Unlock()
+		if len(all) == 0 {
+			return
+		}
+		for _, what := range all {
+			what()
+		}
+	}
+}
+
+// live lives with outages.
+func (l *life) live() {
+	l.outages = true
+	l.run(time.Duration(6+l.rng.IntN(10)) * time.Second)
+}
+
+// run lets time pass.
+func (l *life) run(d time.Duration) {
+	for end := l.now() + d; l.now() < end && len(l.wrong) == 0; {
+		at, do := l.next()
+		if at > end {
+			at, do = end, func() {}
+		}
+		if at > l.now() {
+			time.Sleep(at - l.now())
+			l.settle() // of goroutines that have waited for the time
+			continue
+		}
+		do()
+		l.settle()
+		l.log.read()
+	}
+}
+
+// next returns what is due next, and when.
+func (l *life) next() (at time.Duration, do func()) {
+	at, do = never, func() {}
+	sooner := func(t time.Duration, what func()) {
+		if t < at {
+			at, do = t, what
+		}
+	}
+	for _, b := range l.boxes {
+		for o, t := range b.healing {
+			if t != 0 {
+				sooner(t, func() { b.end(outage(o)) })
+			}
+		}
+		switch p := b.p; {
+		case p == nil:
+			sooner(b.back, b.start)
+		case b.thaw != 0:
+			sooner(b.thaw, b.goOn)
+		default:
+			for s, t := range p.next {
+				if t != never {
+					sooner(b.when(t), func() { p.do(step(s)) })
+				}
+			}
+		}
+	}
+	if !l.quiet {
+		for _, c := range l.clients {
+			sooner(c.at, c.ask)
+		}
+	}
+	if l.outages {
+		sooner(l.outage, l.strike)
+	}
+	return at, do
+}
+
+// heal ends all outages, and lives on until the machines agree.
+func (l *life) heal() {
+	l.outages = false
+	for _, b := range l.boxes {
+		b.healAll()
+	}
+	l.tape.Arrive()
+	l.tell("all outages end")
+	l.run(7 * time.Second)
+	for _, c := range l.clients {
+		c.atHeal = c.last
+	}
+	l.run(2 * time.Second)
+	l.quiet = true
+	l.run(2 * time.Second)
+}
+
+// close ends what is left.
+func (l *life) close() {
+	for _, b := range l.boxes {
+		b.net.slow.Store(0)
+		if b.p != nil {
+			b.p.kill()
+			b.p = nil
+		}
+	}
+	l.closing.Wait()
+	time.Sleep(time.Minute) // for calls of the engine that are on their way
+}
+
+// serving is how many processes serve.
+func (l *life) serving() (n int) {
+	for _, b := range l.boxes {
+		if b.p != nil && b.p.books != nil {
+			n++
+		}
+	}
+	return n
+}
