@@ -53,6 +53,7 @@ const (
 	stepRenew
 	stepSend
 	stepAnswer
+	stepAgree
 	stepLook
 	stepSaw
 	stepFollow
@@ -79,7 +80,6 @@ type process struct {
 	books     *books
 	keeper    *keeper
 	resigning bool
-	closed    bool // its store is closed already
 }
 
 func simOptions(fs *vfs.MemFS, onFailure func(error)) wal.Options {
@@ -121,7 +121,7 @@ func (p *process) in(s step, d time.Duration) { p.next[s] = p.box.elapsed() + d 
 // soon is how long a call takes.
 func (p *process) soon() time.Duration {
 	r := p.box.l.rng
-	if r.IntN(40) == 0 {
+	if r.IntN(40) == 0 && p.box.l.outages {
 		return time.Duration(r.Int64N(int64(1500 * time.Millisecond)))
 	}
 	return time.Duration(r.Int64N(int64(20 * time.Millisecond)))
@@ -140,6 +140,8 @@ func (p *process) do(s step) {
 		p.in(stepAnswer, p.soon())
 	case stepAnswer:
 		p.answered()
+	case stepAgree:
+		p.agree()
 	case stepLook:
 		p.look()
 	case stepSaw:
@@ -194,12 +196,22 @@ func (p *process) answered() {
 		p.in(stepRenew, renewEvery)
 		if !p.here {
 			p.here = true
-			p.n.become(roleStandby)
-			p.in(stepLook, 0)
-			p.in(stepFollow, 0)
-			p.in(stepStand, lookEvery/4)
+			p.in(stepAgree, 0)
 		}
 	}
+}
+
+// agree begins to follow once all nodes have registered, as nodes do that found a cluster.
+func (p *process) agree() {
+	all, err := p.n.log.Nodes(context.Background())
+	if err != nil || len(all) < len(p.box.l.boxes) {
+		p.in(stepAgree, lookEvery)
+		return
+	}
+	p.n.become(roleStandby)
+	p.in(stepLook, 0)
+	p.in(stepFollow, 0)
+	p.in(stepStand, lookEvery/4)
 }
 
 func (p *process) look() {
@@ -314,10 +326,7 @@ func (p *process) kill() {
 	p.n.lease.lose()
 	p.line.die()
 	p.books = nil
-	if !p.closed {
-		p.closed = true
-		p.box.l.closing.Go(func() { _ = p.n.store.Close() })
-	}
+	p.box.l.closing.Go(func() { _ = p.n.store.Close() })
 }
 
 // handOver hands the log over, and begins anew.
@@ -331,6 +340,7 @@ func (p *process) handOver(next string) {
 		if err := p.n.store.Resign(next); err != nil {
 			return
 		}
+		_ = p.n.store.Close() // and once more where the process is killed meanwhile, which does nothing
 		p.box.l.post(func() {
 			if p.box.p == p {
 				p.box.l.count("handover")

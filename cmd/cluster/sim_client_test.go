@@ -31,7 +31,7 @@ const patience = 3 * time.Second
 // ask asks a node for something.
 func (c *client) ask() {
 	l := c.l
-	c.at = l.now() + time.Duration(l.rng.Int64N(int64(120*time.Millisecond)))
+	c.at = l.now() + time.Duration(l.rng.Int64N(int64(200*time.Millisecond)))
 	what := l.rng.IntN(12)
 	k := l.route()
 	if k == nil {

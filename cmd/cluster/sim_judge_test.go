@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"fmt"
+	"encoding/hex"
+	"strconv"
 	"strings"
 
 	"pixd/wal"
@@ -126,7 +127,8 @@ func contentOf(s *wal.Store) (string, error) {
 	var b strings.Builder
 	err := s.Scan([]byte{'!'}, nil, func(k, v []byte) (bool, error) {
 		if !bytes.HasPrefix(k, []byte("!wal/verified")) {
-			fmt.Fprintf(&b, "%q %x\n", k, v)
+			b.WriteString(strconv.Quote(string(k)) + " ")
+			b.WriteString(hex.EncodeToString(v) + "\n")
 		}
 		return true, nil
 	})

@@ -124,57 +124,93 @@ func (l *life) live() {
 // run lets time pass.
 func (l *life) run(d time.Duration) {
 	for end := l.now() + d; l.now() < end && len(l.wrong) == 0; {
-		at, do := l.next()
-		if at > end {
-			at, do = end, func() {}
-		}
-		if at > l.now() {
+		e := l.next()
+		if at := min(e.at, end); at > l.now() {
 			time.Sleep(at - l.now())
-			l.settle() // of goroutines that have waited for the time
+			l.settle() // goroutines that have waited for the time
 			continue
 		}
-		do()
+		l.do(e)
 		l.settle()
 		l.log.read()
 	}
 }
 
-// next returns what is due next, and when.
-func (l *life) next() (at time.Duration, do func()) {
-	at, do = never, func() {}
-	sooner := func(t time.Duration, what func()) {
-		if t < at {
-			at, do = t, what
-		}
+// event is something that is due.
+type event struct {
+	at     time.Duration
+	box    *box // of one of the next four
+	heals  outage
+	step   step
+	kind   eventKind
+	client *client
+}
+
+type eventKind int
+
+const (
+	eventNone eventKind = iota
+	eventHeal
+	eventStart
+	eventThaw
+	eventStep
+	eventAsk
+	eventStrike
+)
+
+func (e *event) or(other event) {
+	if other.at < e.at {
+		*e = other
 	}
+}
+
+// next returns what is due next.
+func (l *life) next() event {
+	e := event{at: never}
 	for _, b := range l.boxes {
 		for o, t := range b.healing {
 			if t != 0 {
-				sooner(t, func() { b.end(outage(o)) })
+				e.or(event{at: t, kind: eventHeal, box: b, heals: outage(o)})
 			}
 		}
 		switch p := b.p; {
 		case p == nil:
-			sooner(b.back, b.start)
+			e.or(event{at: b.back, kind: eventStart, box: b})
 		case b.thaw != 0:
-			sooner(b.thaw, b.goOn)
+			e.or(event{at: b.thaw, kind: eventThaw, box: b})
 		default:
 			for s, t := range p.next {
-				if t != never {
-					sooner(b.when(t), func() { p.do(step(s)) })
-				}
+				e.or(event{at: b.when(t), kind: eventStep, box: b, step: step(s)})
 			}
 		}
 	}
-	if !l.quiet {
-		for _, c := range l.clients {
-			sooner(c.at, c.ask)
+	for _, c := range l.clients {
+		if !l.quiet {
+			e.or(event{at: c.at, kind: eventAsk, client: c})
 		}
 	}
 	if l.outages {
-		sooner(l.outage, l.strike)
+		e.or(event{at: l.outage, kind: eventStrike})
 	}
-	return at, do
+	return e
+}
+
+// do lets happen what is due.
+func (l *life) do(e event) {
+	switch e.kind {
+	case eventHeal:
+		e.box.end(e.heals)
+	case eventStart:
+		e.box.start()
+	case eventThaw:
+		e.box.goOn()
+	case eventStep:
+		e.box.p.do(e.step)
+	case eventAsk:
+		e.client.ask()
+	case eventStrike:
+		l.strike()
+	}
 }
 
 // heal ends all outages, and lives on until the machines agree.
@@ -185,13 +221,34 @@ func (l *life) heal() {
 	}
 	l.tape.Arrive()
 	l.tell("all outages end")
-	l.run(7 * time.Second)
+	l.runUntil(12*time.Second, func() bool { return l.serving() == 1 && l.agree(2) })
 	for _, c := range l.clients {
 		c.atHeal = c.last
 	}
-	l.run(2 * time.Second)
+	l.run(1500 * time.Millisecond)
 	l.quiet = true
-	l.run(2 * time.Second)
+	l.run(1500 * time.Millisecond)
+	l.runUntil(3*time.Second, func() bool { return l.agree(0) })
+}
+
+// runUntil lets time pass until something is so, or for most.
+func (l *life) runUntil(most time.Duration, is func() bool) {
+	for end := l.now() + most; l.now() < end && len(l.wrong) == 0 && !is(); {
+		l.run(250 * time.Millisecond)
+	}
+}
+
+// agree reports whether all machines have the log as it is, but for the last few batches.
+func (l *life) agree(lag uint64) bool {
+	for _, b := range l.boxes {
+		if b.p == nil || !b.p.here {
+			return false
+		}
+		if at, _, _ := b.p.n.store.Head(); at+lag < l.log.at {
+			return false
+		}
+	}
+	return true
 }
 
 // close ends what is left.

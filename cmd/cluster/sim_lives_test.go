@@ -84,6 +84,7 @@ type failure struct {
 func lives(t *testing.T, seeds []uint64) (failed []failure, seen map[string]int) {
 	seen = map[string]int{}
 	template()
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	var mu sync.Mutex
 	var work sync.WaitGroup
 	var next atomic.Int64
