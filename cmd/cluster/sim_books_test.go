@@ -82,11 +82,14 @@ func eight(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 // out is an answer, or whatever else leaves once an entry is durable.
 type out struct {
 	l    *life
+	call int
 	then func(err error) // on the life's goroutine
 }
 
 // Release implements wal.Out.
-func (o out) Release(err error) { o.l.post(func() { o.then(err) }) }
+func (o out) Release(err error) { o.l.post(o.call, func() { o.then(err) }) }
+
+func (l *life) out(then func(error)) wal.Out { return out{l, l.call(), then} }
 
 // write makes a record and its row, and returns the record's number. The store has it before write
 // returns, which lasts as long as the answer where there is nothing to wait for.
@@ -96,7 +99,7 @@ func (k *books) write(stream wal.Stream, kind uint8, value uint64, op wal.Op, th
 	r := wal.Seal(a.sum, wal.Record{Stream: stream, Seq: a.seq, Kind: kind, Time: int64(a.seq), Body: eight(value)})
 	a.sum = r.Sum
 	k.p.n.store.Append(&wal.Entry{
-		Stream: stream, Expect: a.seq - 1, Records: []wal.Sealed{r}, Out: []wal.Out{out{k.p.box.l, then}},
+		Stream: stream, Expect: a.seq - 1, Records: []wal.Sealed{r}, Out: []wal.Out{k.p.box.l.out(then)},
 		Ops: []wal.Op{op, {Kind: wal.OpSet, Key: []byte("w"), Value: []byte(k.p.n.self.Run)}},
 	})
 	return a.seq
@@ -134,13 +137,13 @@ func (k *books) resume() {
 // submit has a payment carried out by the scheme, if the node is certain that it is the owner.
 func (k *books) submit(of payment, amount uint64) {
 	l := k.p.box.l
-	delay := l.span(time.Second)
+	delay, call := l.span(time.Second), l.call()
 	go func() {
 		time.Sleep(delay)
 		if !k.p.line.certain() {
 			return
 		}
-		l.post(func() {
+		l.post(call, func() {
 			l.scheme.submit(l, of, amount)
 			if k.p.books == k {
 				k.settle(of)
@@ -172,12 +175,14 @@ func (k *books) notice(stream wal.Stream, number uint64, then func(error)) {
 
 // park releases an answer about a stream once what is in memory is durable.
 func (k *books) park(stream wal.Stream, then func(error)) {
-	go k.p.n.store.Append(&wal.Entry{Stream: stream, Out: []wal.Out{out{k.p.box.l, then}}})
+	e := &wal.Entry{Stream: stream, Out: []wal.Out{k.p.box.l.out(then)}}
+	go k.p.n.store.Append(e)
 }
 
 // look reads the register's row.
 func (k *books) look(stream wal.Stream, then func(value uint64)) {
 	store, l := k.p.n.store, k.p.box.l
+	call := l.call()
 	go func() {
 		var value uint64
 		err := store.Look(stream, func(v *wal.View) error {
@@ -188,7 +193,7 @@ func (k *books) look(stream wal.Stream, then func(value uint64)) {
 			return err
 		})
 		if err == nil {
-			l.post(func() { then(value) })
+			l.post(call, func() { then(value) })
 		}
 	}()
 }

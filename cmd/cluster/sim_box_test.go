@@ -93,7 +93,7 @@ func simOptions(fs *vfs.MemFS, onFailure func(error)) wal.Options {
 func (b *box) start() {
 	b.runs++
 	p := &process{box: b}
-	store, err := wal.Open(simOptions(b.fs, func(err error) { b.l.post(func() { p.storeFailed(err) }) }))
+	store, err := wal.Open(simOptions(b.fs, func(err error) { b.l.post(0, func() { p.storeFailed(err) }) }))
 	if err != nil {
 		b.l.fail("%s does not start: %v", b.name, err)
 		b.back = never
@@ -341,7 +341,7 @@ func (p *process) handOver(next string) {
 			return
 		}
 		_ = p.n.store.Close() // and once more where the process is killed meanwhile, which does nothing
-		p.box.l.post(func() {
+		p.box.l.post(0, func() {
 			if p.box.p == p {
 				p.box.l.count("handover")
 				p.end("handed over")

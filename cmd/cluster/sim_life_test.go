@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing/synctest"
@@ -33,7 +34,8 @@ type life struct {
 	quiet   bool          // clients ask for nothing more
 
 	mu    sync.Mutex
-	inbox []func() // what other goroutines have to say
+	inbox []message // what other goroutines have to say
+	calls int       // how many were made whose outcome comes so
 
 	tells bool
 	story strings.Builder
@@ -91,11 +93,23 @@ func (l *life) tell(format string, args ...any) {
 	}
 }
 
+// message is something for the life's goroutine to do.
+type message struct {
+	call int // the number of the call to which it belongs; of several messages the first call's is done first
+	do   func()
+}
+
 // post hands something to the life's goroutine.
-func (l *life) post(what func()) {
+func (l *life) post(call int, do func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.inbox = append(l.inbox, what)
+	l.inbox = append(l.inbox, message{call, do})
+}
+
+// call numbers a call.
+func (l *life) call() int {
+	l.calls++
+	return l.calls
 }
 
 // settle waits for all other goroutines, and does what they have to say.
@@ -109,8 +123,9 @@ func (l *life) settle() {
 		if len(all) == 0 {
 			return
 		}
-		for _, what := range all {
-			what()
+		slices.SortStableFunc(all, func(a, b message) int { return a.call - b.call })
+		for _, m := range all {
+			m.do()
 		}
 	}
 }
@@ -223,7 +238,7 @@ func (l *life) heal() {
 	l.tell("all outages end")
 	l.runUntil(12*time.Second, func() bool { return l.serving() == 1 && l.agree(2) })
 	for _, c := range l.clients {
-		c.atHeal = c.last
+		c.atHeal, c.waiting = c.last, 0
 	}
 	l.run(1500 * time.Millisecond)
 	l.quiet = true

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"testing/synctest"
 	"time"
 
 	"pixd/wal"
@@ -82,23 +83,28 @@ type line struct {
 	*wire
 	p *process
 
-	mu     sync.Mutex
-	stopAt gate          // where the process freezes as soon as it gets there
-	frozen chan struct{} // closed when the process goes on; nil: it is not frozen
-	dead   bool
+	mu      sync.Mutex
+	stopAt  gate // where the process freezes as soon as it gets there
+	frozen  bool
+	waiting []chan struct{} // of the goroutines that stand still, in the order in which they came
+	dead    bool
 }
 
 // pass stops a goroutine while the process is frozen; false: the process is no more.
 func (g *line) pass(at gate) bool {
 	g.mu.Lock()
-	if g.stopAt == at && !g.dead && g.frozen == nil {
-		g.stopAt, g.frozen = nowhere, make(chan struct{})
-		g.p.box.l.post(func() { g.p.box.frozeAt(g.p, at) })
+	if g.stopAt == at && !g.dead && !g.frozen {
+		g.stopAt, g.frozen = nowhere, true
+		g.p.box.l.post(0, func() { g.p.box.frozeAt(g.p, at) })
 	}
-	frozen := g.frozen
+	var goOn chan struct{}
+	if g.frozen {
+		goOn = make(chan struct{})
+		g.waiting = append(g.waiting, goOn)
+	}
 	g.mu.Unlock()
-	if frozen != nil {
-		<-frozen
+	if goOn != nil {
+		<-goOn
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -108,25 +114,25 @@ func (g *line) pass(at gate) bool {
 func (g *line) freeze() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.frozen == nil && !g.dead {
-		g.frozen = make(chan struct{})
-	}
+	g.frozen = !g.dead
 }
 
 func (g *line) thaw() {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.stopAt = nowhere
-	if g.frozen != nil {
-		close(g.frozen)
-		g.frozen = nil
+	g.stopAt, g.frozen = nowhere, false
+	waiting := g.waiting
+	g.waiting = nil
+	g.mu.Unlock()
+	for _, goOn := range waiting { // one after the other, so that a life repeats exactly
+		close(goOn)
+		synctest.Wait()
 	}
 }
 
 func (g *line) isFrozen() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.frozen != nil
+	return g.frozen
 }
 
 // die lets all goroutines of the process end.
