@@ -54,6 +54,10 @@ func (r *readers) over(patience time.Duration) bool {
 	defer timeout.Stop()
 	select {
 	case <-r.none:
+		select { // for who asks again
+		case r.none <- struct{}{}:
+		default:
+		}
 		return true
 	case <-timeout.C:
 		return false

@@ -200,6 +200,14 @@ func TestSharedFenced(t *testing.T) {
 	if at, _, _ := a.store.Head(); at != 4 {
 		t.Errorf("the fenced copy has batch %d", at)
 	}
+	if err := a.store.Close(); !errors.Is(err, wal.ErrFenced) {
+		t.Error(err)
+	}
+	again := openShared(t, tape, "a", a.fs) // the folder is free, and its journal goes on where the log does
+	if err := again.follow(); err != nil {
+		t.Error(err)
+	}
+	same(t, again.store, b.store)
 	b.mustAppend(2)
 	if _, err := b.store.Verify(nil, nil); err != nil {
 		t.Error(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -140,8 +141,8 @@ func (s *Store) Err() error { return s.fail.cause() }
 // called get ErrClosed; Close waits for reads that began before. If such a read does not
 // end in time, Close returns an error and leaves the store open: the folder stays locked
 // until the process ends, and no data is lost. After a failure of the store Close returns
-// that failure: the folder stays locked, and the next Open verifies what is on disk. A
-// second call does nothing and returns the result of the first one.
+// that failure: the folder stays locked, unless the failure is ErrFenced, and the next Open
+// verifies what is on disk. A second call does nothing and returns the result of the first one.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() { s.closeErr = s.close() })
 	return s.closeErr
@@ -162,17 +163,51 @@ func (s *Store) close() error {
 	if s.shared != nil {
 		defer s.shared.end(s)()
 	}
-	for _, step := range []func() error{s.windUp, s.awaitReaders, s.shut} {
-		err := s.fail.guard(step)
+	for _, step := range []func() error{s.windUp, s.awaitReaders} {
+		over := make(chan struct{})
+		err := s.fail.guard(func() error {
+			defer close(over)
+			return step()
+		})
 		if errors.Is(err, errReading) {
 			return s.wrapClose(err)
 		}
 		if err != nil {
 			s.fail.fail(fmt.Errorf("wal: write %s: %w", s.opts.Dir, err))
-			return s.wrapClose(err)
+			return s.wrapClose(errors.Join(err, s.leave(over)))
 		}
 	}
+	if err := s.fail.guard(s.shut); err != nil {
+		s.fail.fail(fmt.Errorf("wal: write %s: %w", s.opts.Dir, err))
+		return s.wrapClose(err)
+	}
 	return s.wrapClose(s.lock.release())
+}
+
+// leave closes a store that has failed only because another node owns its log. Its disk is well, and
+// its folder may be opened again by the same process. over is closed once the step of Close that saw
+// the failure has ended.
+func (s *Store) leave(over <-chan struct{}) error {
+	if !errors.Is(s.fail.cause(), ErrFenced) {
+		return nil
+	}
+	ended := make(chan error, 1)
+	go func() {
+		<-over
+		<-s.stopped
+		<-s.anchorDone
+		err := s.awaitReaders()
+		if err == nil {
+			err = errors.Join(s.shut(), s.lock.release())
+		}
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(2 * s.opts.readPatience):
+		return errReading
+	}
 }
 
 // errReading says that Close gave up waiting for reads. It is not a failure of the disk:

@@ -16,7 +16,8 @@ import (
 // logNumber is the number of the one log that there is.
 const logNumber = 0
 
-// node is one of the processes that share a journal, without its listeners and without an engine.
+// node is one of the processes that share a journal, without its listeners and without an engine. The
+// functions of this file decide what it does; they wait for nothing. Those of loop.go call them.
 type node struct {
 	self    state // the fields that never change
 	name    string
@@ -43,112 +44,67 @@ type node struct {
 // errTaken says that a node of the same name is running.
 var errTaken = errors.New("another process runs under this node's name, and renews its state: give each node a --node of its own")
 
-// register writes the node's state for the first time. It refuses a name under which another process
-// renews its state.
-func (n *node) register(ctx context.Context) error {
-	n.version = wal.NodeVersion{Name: n.name}
-	for began := n.elapsed(); ; {
-		all, err := n.log.Nodes(ctx)
-		if err != nil {
-			return err
-		}
-		var found wal.NodeVersion
-		for _, other := range all {
-			if other.Name == n.name {
-				found = other.NodeVersion
-			}
-		}
-		switch {
-		case found.Version == 0:
-		case n.version.Version == 0:
-			n.version = found
-		case found.Version != n.version.Version:
-			return fmt.Errorf("--node %s: %w", n.name, errTaken)
-		}
-		if found.Version == 0 || n.elapsed()-began > 2*renewEvery {
-			break
-		}
-		if err := pause(ctx, renewEvery/3); err != nil {
-			return err
+// mayRegister reports whether the node may write its state for the first time, after a reading of all
+// nodes. It refuses a name under which another process renews its state. began is when the node asked
+// for the first time.
+func (n *node) mayRegister(all []wal.NodeState, began time.Duration) (bool, error) {
+	found := wal.NodeVersion{Name: n.name}
+	for _, other := range all {
+		if other.Name == n.name {
+			found = other.NodeVersion
 		}
 	}
-	if err := n.renew(ctx); errors.Is(err, wal.ErrMoved) {
-		return fmt.Errorf("--node %s: %w", n.name, errTaken)
-	} else if err != nil {
-		return err
+	if n.version.Version != 0 && found.Version != 0 && found.Version != n.version.Version {
+		return false, fmt.Errorf("--node %s: %w", n.name, errTaken)
 	}
-	return nil
+	if n.version.Version == 0 {
+		n.version = found
+	}
+	return found.Version == 0 || n.elapsed()-began > 2*renewEvery, nil
 }
 
-// renew writes the node's state once more, and tries on until it is known to be written.
-func (n *node) renew(ctx context.Context) error {
+// renewal is a writing of the node's state whose answer is not known yet.
+type renewal struct {
+	sent    time.Duration // for the first time
+	version wal.NodeVersion
+	text    []byte
+}
+
+// renewal begins to write the node's state once more.
+func (n *node) renewal() (r renewal, err error) {
 	n.mu.Lock()
 	n.self.Beat++
 	is := n.self
 	is.Role, is.Wrong, is.Synced = n.role, n.wrong, n.store.Synced()
 	is.Applied, _, _ = n.store.Head()
-	version := n.version
+	r.version = n.version
 	n.mu.Unlock()
-	text, err := strictjson.Encode(is)
-	if err != nil {
-		return fmt.Errorf("cluster: state of node %s: %w", n.name, err)
+	if r.text, err = strictjson.Encode(is); err != nil {
+		return r, fmt.Errorf("cluster: state of node %s: %w", n.name, err)
 	}
-	sent := n.elapsed()
-	for {
-		next, err := n.log.Node(ctx, version, text)
-		if err == nil {
-			n.mu.Lock()
-			n.version = next
-			n.mu.Unlock()
-			n.lease.renewed(sent)
-			return nil
-		}
-		if errors.Is(err, wal.ErrMoved) || ctx.Err() != nil {
-			return err
-		}
-		n.slog.Debug("cluster: state not renewed; trying on", "error", err)
-		if err := pause(ctx, renewEvery/10); err != nil {
-			return err
-		}
-	}
+	r.sent = n.elapsed()
+	return r, nil
 }
 
-// keep renews the node's state until ctx ends. It returns wal.ErrMoved once another node has taken
-// over from this one, or another process has its name.
-func (n *node) keep(ctx context.Context) error {
-	for {
-		if err := pause(ctx, renewEvery); err != nil {
-			return err
-		}
-		if err := n.renew(ctx); err != nil {
-			if errors.Is(err, wal.ErrMoved) {
-				n.lease.lose()
-			}
-			return err
-		}
+// written takes in the log's answer to a renewal. again: the same is to be written again, because
+// it is not known whether it was.
+func (n *node) written(r renewal, next wal.NodeVersion, err error) (again bool) {
+	switch {
+	case err == nil:
+		n.mu.Lock()
+		n.version = next
+		n.mu.Unlock()
+		n.lease.renewed(r.sent)
+	case errors.Is(err, wal.ErrMoved):
+		n.lease.lose()
+	default:
+		return true
 	}
+	return false
 }
 
-// lookEvery is the time between two readings of all nodes' states.
-const lookEvery = 100 * time.Millisecond
-
-// look reads the states of all nodes until ctx ends.
-func (n *node) look(ctx context.Context) error {
-	for {
-		if err := n.lookOnce(ctx); err != nil && ctx.Err() == nil {
-			n.slog.Debug("cluster: states of nodes not read", "error", err)
-		}
-		if err := pause(ctx, lookEvery); err != nil {
-			return err
-		}
-	}
-}
-
-func (n *node) lookOnce(ctx context.Context) error {
-	all, err := n.log.Nodes(ctx)
-	if err != nil {
-		return err
-	}
+// saw takes in the states of all nodes.
+func (n *node) saw(all []wal.NodeState) error {
 	now := n.elapsed()
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -203,25 +159,6 @@ func (n *node) due() (deposed wal.NodeVersion, due bool) {
 	return deposed, now-n.ownerBeat >= takeAfter+wait
 }
 
-// stand takes over as soon as that is due, until ctx ends.
-func (n *node) stand(ctx context.Context) error {
-	for {
-		if err := pause(ctx, lookEvery/4); err != nil {
-			return err
-		}
-		deposed, due := n.due()
-		if !due {
-			continue
-		}
-		if err := n.take(ctx, deposed); err != nil && ctx.Err() == nil {
-			n.slog.Debug("cluster: not taken over", "error", err)
-			if err := pause(ctx, lookEvery); err != nil {
-				return err
-			}
-		}
-	}
-}
-
 // take makes this node the owner. Whether that has succeeded is known once the log has been followed
 // up to there.
 func (n *node) take(ctx context.Context, deposed wal.NodeVersion) error {
@@ -234,31 +171,6 @@ func (n *node) take(ctx context.Context, deposed wal.NodeVersion) error {
 
 // errOwner ends following: this node is the owner.
 var errOwner = errors.New("this node is the owner")
-
-// follow applies the log's batches. It returns nil once this node is the owner, and an error where it
-// cannot follow any more, or ctx ends.
-func (n *node) follow(ctx context.Context) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var standing sync.WaitGroup
-	standing.Go(func() { _ = n.stand(ctx) })
-	defer standing.Wait()
-	defer stop()
-	for {
-		at, _, _ := n.store.Head()
-		err := n.log.Follow(ctx, logNumber, at, n.apply)
-		switch {
-		case errors.Is(err, errOwner):
-			return nil
-		case ctx.Err() != nil, errors.Is(err, wal.ErrTrimmed), errors.Is(err, wal.ErrShort), n.broken(err):
-			return err
-		}
-		n.slog.Warn("cluster: the log is not followed; trying on", "error", err)
-		if err := pause(ctx, lookEvery); err != nil {
-			return err
-		}
-	}
-}
 
 func (n *node) apply(position uint64, batch []byte) error {
 	former := n.store.Owner()
@@ -309,16 +221,4 @@ func (n *node) where() (name, url string, ok bool) {
 	}
 	is := n.seen[n.owner.Name]
 	return n.owner.Name, is.URL, n.owner.Name != "" && is.Run == n.owner.Run && is.alive(now)
-}
-
-// pause waits, or returns ctx's error.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -1,0 +1,148 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"pixd/wal"
+)
+
+// register writes the node's state for the first time. It refuses a name under which another process
+// renews its state.
+func (n *node) register(ctx context.Context) error {
+	n.version = wal.NodeVersion{Name: n.name}
+	for began := n.elapsed(); ; {
+		all, err := n.log.Nodes(ctx)
+		if err != nil {
+			return err
+		}
+		if may, err := n.mayRegister(all, began); err != nil {
+			return err
+		} else if may {
+			break
+		}
+		if err := pause(ctx, renewEvery/3); err != nil {
+			return err
+		}
+	}
+	if err := n.renew(ctx); errors.Is(err, wal.ErrMoved) {
+		return fmt.Errorf("--node %s: %w", n.name, errTaken)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// renew writes the node's state once more, and tries on until it is known to be written.
+func (n *node) renew(ctx context.Context) error {
+	r, err := n.renewal()
+	if err != nil {
+		return err
+	}
+	for {
+		next, err := n.log.Node(ctx, r.version, r.text)
+		if again := n.written(r, next, err); !again || ctx.Err() != nil {
+			return err
+		}
+		n.slog.Debug("cluster: state not renewed; trying on", "error", err)
+		if err := pause(ctx, renewEvery/10); err != nil {
+			return err
+		}
+	}
+}
+
+// keep renews the node's state until ctx ends. It returns wal.ErrMoved once another node has taken
+// over from this one, or another process has its name.
+func (n *node) keep(ctx context.Context) error {
+	for {
+		if err := pause(ctx, renewEvery); err != nil {
+			return err
+		}
+		if err := n.renew(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// lookEvery is the time between two readings of all nodes' states.
+const lookEvery = 100 * time.Millisecond
+
+// look reads the states of all nodes until ctx ends.
+func (n *node) look(ctx context.Context) error {
+	for {
+		if err := n.lookOnce(ctx); err != nil && ctx.Err() == nil {
+			n.slog.Debug("cluster: states of nodes not read", "error", err)
+		}
+		if err := pause(ctx, lookEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// lookOnce reads the states of all nodes.
+func (n *node) lookOnce(ctx context.Context) error {
+	all, err := n.log.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	return n.saw(all)
+}
+
+// stand takes over as soon as that is due, until ctx ends.
+func (n *node) stand(ctx context.Context) error {
+	for {
+		if err := pause(ctx, lookEvery/4); err != nil {
+			return err
+		}
+		deposed, due := n.due()
+		if !due {
+			continue
+		}
+		if err := n.take(ctx, deposed); err != nil && ctx.Err() == nil {
+			n.slog.Debug("cluster: not taken over", "error", err)
+			if err := pause(ctx, lookEvery); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// follow applies the log's batches. It returns nil once this node is the owner, and an error where it
+// cannot follow any more, or ctx ends.
+func (n *node) follow(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var standing sync.WaitGroup
+	standing.Go(func() { _ = n.stand(ctx) })
+	defer standing.Wait()
+	defer stop()
+	for {
+		at, _, _ := n.store.Head()
+		err := n.log.Follow(ctx, logNumber, at, n.apply)
+		switch {
+		case errors.Is(err, errOwner):
+			return nil
+		case ctx.Err() != nil, errors.Is(err, wal.ErrTrimmed), errors.Is(err, wal.ErrShort), n.broken(err):
+			return err
+		}
+		n.slog.Warn("cluster: the log is not followed; trying on", "error", err)
+		if err := pause(ctx, lookEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits, or returns ctx's error.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

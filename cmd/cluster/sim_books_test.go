@@ -1,0 +1,219 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"time"
+
+	"pixd/wal"
+)
+
+// The kinds of records.
+const (
+	kindWrite   = 1 // the stream's register has a new value
+	kindPayment = 2 // the value is the amount, the record's sequence the payment's number
+	kindSettled = 3 // of the payment with that number
+	kindNotice  = 4 // with that number
+)
+
+// books are what an engine has in memory: the owner's, and nobody else's.
+type books struct {
+	p        *process
+	accounts map[wal.Stream]*account
+}
+
+// account is what an engine knows of a stream.
+type account struct {
+	seq, sum uint64
+	value    uint64            // of the register
+	noticed  map[uint64]bool   // the notices that were booked
+	pending  map[uint64]uint64 // the amounts of payments that are not settled, by their numbers
+}
+
+// openBooks reads the journal, as an engine does that starts.
+func openBooks(p *process) *books {
+	k := &books{p: p, accounts: map[wal.Stream]*account{}}
+	for _, c := range p.box.l.clients {
+		if err := k.open(c.stream); err != nil {
+			p.box.l.fail("%s: %v", p.n.self.Run, err)
+		}
+	}
+	return k
+}
+
+func (k *books) open(stream wal.Stream) (err error) {
+	a := &account{noticed: map[uint64]bool{}, pending: map[uint64]uint64{}}
+	k.accounts[stream] = a
+	store := k.p.n.store
+	if a.seq, a.sum, err = store.Last(stream); err != nil {
+		return err
+	}
+	value, ok, err := store.Get(rowKey('v', stream, 0))
+	if err != nil {
+		return err
+	}
+	if ok {
+		a.value = binary.BigEndian.Uint64(value)
+	}
+	for prefix, take := range map[byte]func(number, value uint64){
+		'n': func(number, _ uint64) { a.noticed[number] = true },
+		'p': func(number, value uint64) { a.pending[number] = value },
+	} {
+		err := store.Scan(rowKey(prefix, stream, 0), rowKey(prefix, stream+1, 0), func(k, v []byte) (bool, error) {
+			take(binary.BigEndian.Uint64(k[9:]), binary.BigEndian.Uint64(v))
+			return true, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func rowKey(prefix byte, stream wal.Stream, number uint64) []byte {
+	b := binary.BigEndian.AppendUint64([]byte{prefix}, uint64(stream))
+	if prefix == 'v' {
+		return b
+	}
+	return binary.BigEndian.AppendUint64(b, number)
+}
+
+func eight(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+
+// out is an answer, or whatever else leaves once an entry is durable.
+type out struct {
+	l    *life
+	call int
+	then func(err error) // on the life's goroutine
+}
+
+// Release implements wal.Out.
+func (o out) Release(err error) { o.l.post(o.call, func() { o.then(err) }) }
+
+func (l *life) out(then func(error)) wal.Out { return out{l, l.call(), then} }
+
+// write makes a record and its row, and returns the record's number. The store has it before write
+// returns, which lasts as long as the answer where there is nothing to wait for.
+func (k *books) write(stream wal.Stream, kind uint8, value uint64, op wal.Op, then func(error)) uint64 {
+	a := k.accounts[stream]
+	a.seq++
+	r := wal.Seal(a.sum, wal.Record{Stream: stream, Seq: a.seq, Kind: kind, Time: int64(a.seq), Body: eight(value)})
+	a.sum = r.Sum
+	k.p.n.store.Append(&wal.Entry{
+		Stream: stream, Expect: a.seq - 1, Records: []wal.Sealed{r}, Out: []wal.Out{k.p.box.l.out(then)},
+		Ops: []wal.Op{op, {Kind: wal.OpSet, Key: []byte("w"), Value: []byte(k.p.n.self.Run)}},
+	})
+	return a.seq
+}
+
+// set writes the register.
+func (k *books) set(stream wal.Stream, value uint64, then func(error)) {
+	k.accounts[stream].value = value
+	k.write(stream, kindWrite, value, wal.Op{Kind: wal.OpSet, Key: rowKey('v', stream, 0), Value: eight(value)}, then)
+}
+
+// pay books a payment, and submits it once that is durable.
+func (k *books) pay(stream wal.Stream, amount uint64, then func(error)) {
+	number := k.accounts[stream].seq + 1
+	k.accounts[stream].pending[number] = amount
+	k.write(stream, kindPayment, amount, wal.Op{Kind: wal.OpSet, Key: rowKey('p', stream, number), Value: eight(amount)}, func(err error) {
+		then(err)
+		if err == nil {
+			k.submit(payment{stream, number}, amount)
+		}
+	})
+}
+
+// resume goes on with the payments that an earlier owner has left.
+func (k *books) resume() {
+	for _, c := range k.p.box.l.clients {
+		for number := range k.accounts[c.stream].seq + 1 {
+			if amount, ok := k.accounts[c.stream].pending[number]; ok {
+				k.submit(payment{c.stream, number}, amount)
+			}
+		}
+	}
+}
+
+// submit has a payment carried out by the scheme, if the node is certain that it is the owner.
+func (k *books) submit(of payment, amount uint64) {
+	l := k.p.box.l
+	delay, call := l.span(time.Second), l.call()
+	go func() {
+		time.Sleep(delay)
+		if !k.p.line.certain() {
+			return
+		}
+		l.post(call, func() {
+			l.scheme.submit(l, of, amount)
+			if k.p.books == k {
+				k.settle(of)
+			}
+		})
+	}()
+}
+
+// settle books that the scheme has carried out a payment.
+func (k *books) settle(of payment) {
+	a := k.accounts[of.stream]
+	if _, ok := a.pending[of.number]; !ok {
+		return
+	}
+	delete(a.pending, of.number)
+	k.write(of.stream, kindSettled, of.number, wal.Op{Kind: wal.OpDelete, Key: rowKey('p', of.stream, of.number)}, func(error) {})
+}
+
+// notice books a notice of the scheme, and acknowledges it.
+func (k *books) notice(stream wal.Stream, number uint64, then func(error)) {
+	a := k.accounts[stream]
+	if a.noticed[number] {
+		k.park(stream, then)
+		return
+	}
+	a.noticed[number] = true
+	k.write(stream, kindNotice, number, wal.Op{Kind: wal.OpSet, Key: rowKey('n', stream, number), Value: eight(1)}, then)
+}
+
+// park releases an answer about a stream once what is in memory is durable.
+func (k *books) park(stream wal.Stream, then func(error)) {
+	e := &wal.Entry{Stream: stream, Out: []wal.Out{k.p.box.l.out(then)}}
+	go k.p.n.store.Append(e)
+}
+
+// look reads the register's row.
+func (k *books) look(stream wal.Stream, then func(value uint64)) {
+	store, l := k.p.n.store, k.p.box.l
+	call := l.call()
+	go func() {
+		var value uint64
+		err := store.Look(stream, func(v *wal.View) error {
+			row, ok, err := v.Get(rowKey('v', stream, 0))
+			if ok {
+				value = binary.BigEndian.Uint64(row)
+			}
+			return err
+		})
+		if err == nil {
+			l.post(call, func() { then(value) })
+		}
+	}()
+}
+
+// payment names a payment.
+type payment struct {
+	stream wal.Stream
+	number uint64
+}
+
+// scheme carries each payment out once.
+type scheme struct {
+	paid map[payment]uint64
+}
+
+func (s *scheme) submit(l *life, of payment, amount uint64) {
+	l.count("payment submitted")
+	if before, ok := s.paid[of]; ok && before != amount {
+		l.fail("payment %v was submitted with the amount %d and with %d", of, before, amount)
+	}
+	s.paid[of] = amount
+	l.tell("the scheme pays %d for %v", amount, of)
+}
