@@ -29,7 +29,7 @@ type node struct {
 	mu        sync.Mutex
 	role      string
 	wrong     string
-	version   wal.NodeVersion
+	version   wal.NodeVersion // before register: what an earlier node of this process has written last
 	seen      seenNodes
 	former    wal.Owner // whom this node has taken over from
 	heads     heads
@@ -43,6 +43,7 @@ var errTaken = errors.New("another process runs under this node's name, and rene
 // register writes the node's state for the first time. It refuses a name under which another process
 // renews its state.
 func (n *node) register(ctx context.Context) error {
+	own := n.version // nobody else has written since: there is nobody to wait for
 	n.version = wal.NodeVersion{Name: n.name}
 	for began := n.elapsed(); ; {
 		all, err := n.log.Nodes(ctx)
@@ -62,7 +63,7 @@ func (n *node) register(ctx context.Context) error {
 		case found.Version != n.version.Version:
 			return fmt.Errorf("--node %s: %w", n.name, errTaken)
 		}
-		if found.Version == 0 || n.elapsed()-began > 2*renewEvery {
+		if found.Version == 0 || found == own || n.elapsed()-began > 2*renewEvery {
 			break
 		}
 		if err := pause(ctx, renewEvery/3); err != nil {
