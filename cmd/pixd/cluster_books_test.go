@@ -28,7 +28,7 @@ func (l *traffic) settle() {
 		return len(open) == 0, fmt.Sprintf("%d have none: %v", len(open), l.failures())
 	})
 	l.repeated(node)
-	want := 1_000_000_000 - 10_000*l.payouts.Load() + 500*l.payments.Load()
+	want := 1_000_000_000 - 100*l.payouts.Load() + 500*l.payments.Load()
 	n.waits("the balance is right", func() (bool, string) {
 		balance, pending := l.s.balance(n.proc[node])
 		return balance == want && pending == 0, fmt.Sprintf("%d and %d pending, want %d, after %d payouts and %d payments", balance, pending, want, l.payouts.Load(), l.payments.Load())
@@ -79,13 +79,14 @@ func (n *nodes) closed() {
 			continue
 		}
 		began := time.Now()
-		if code := n.ended(name); code != 0 {
+		// The one that is left with the log when the others have gone may find nobody to hand it over to.
+		if code := n.ended(name); code != 0 && (code != 3 || !strings.Contains(lastLine(p.words()), "stopped, nothing more is answered: wal: ")) {
 			n.t.Errorf("node %s: exit %d after SIGTERM to all\n%s", name, code, p.words())
 		}
 		if said := p.words(); strings.Contains(said, "panic") || strings.Contains(said, schemeWord) || strings.Contains(said, token) {
 			n.t.Error(said)
 		}
-		n.t.Logf("node %s ended after %v", name, time.Since(began).Round(time.Millisecond))
+		n.t.Logf("node %s ended after %v with status %d", name, time.Since(began).Round(time.Millisecond), p.cmd.ProcessState.ExitCode())
 	}
 	for _, name := range n.names {
 		code, out, errs := run(n.t, nil, "journal", "verify", "--data-dir", n.folder(name))

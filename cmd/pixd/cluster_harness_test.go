@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -27,6 +28,7 @@ type nodes struct {
 	peers string // --cluster-peers of each node
 	flags []string
 	proc  map[string]*process // those that run
+	pids  sync.Map            // their processes' numbers, also of those that have ended
 	sim   *process
 	book  string // address of the simulator
 }
@@ -111,6 +113,7 @@ func (n *nodes) launch(names ...string) {
 	n.t.Helper()
 	for _, name := range names {
 		n.proc[name] = launch(n.t, n.folder(name), n.flagsOf(name)...)
+		n.pids.Store(name, n.proc[name].cmd.Process.Pid)
 	}
 }
 

@@ -102,7 +102,7 @@ func (l *traffic) take() int64 {
 
 // pay sends a payout to a node, and reports whether its outcome is known.
 func (l *traffic) pay(i int64, node string, c int) bool {
-	r, err := l.s.request("http://"+l.n.at[node].merchant, "/pix/cash-out", fmt.Sprintf(`{"amount":100,"pix_key":"k%d@example.com"}`, i), fmt.Sprint("payout-", i))
+	r, err := l.s.request("http://"+l.n.at[node].merchant, "/pix/cash-out", fmt.Sprintf(`{"amount":1,"pix_key":"k%d@example.com"}`, i), fmt.Sprint("payout-", i))
 	if err != nil {
 		l.t.Error(err)
 		return false

@@ -89,7 +89,10 @@ func (p *process) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.said.Write(b)
-	if m := readyLine.FindStringSubmatch(p.said.String()); m != nil && p.operator == "" {
+	if p.operator != "" {
+		return len(b), nil
+	}
+	if m := readyLine.FindStringSubmatch(p.said.String()); m != nil {
 		p.merchant, p.operator = "http://"+m[1], "http://"+m[2]
 		close(p.ready)
 	}
@@ -208,6 +211,9 @@ func (p *process) end(s syscall.Signal) int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
+// runFor is how long the program may run that ends by itself.
+var runFor = 15 * time.Second
+
 // run runs the program until it ends by itself.
 func run(t *testing.T, env []string, args ...string) (code int, out, errs string) {
 	t.Helper()
@@ -232,7 +238,7 @@ func runAt(t *testing.T, dir string, env []string, args ...string) (code int, ou
 		if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 			t.Fatal(err)
 		}
-	case <-time.After(15 * time.Second):
+	case <-time.After(runFor):
 		_ = c.Process.Kill()
 		t.Fatalf("pixd %s does not end:\n%s", strings.Join(args, " "), stderr.String())
 	}
