@@ -65,8 +65,8 @@ func (w *writer) share(ctx context.Context, prev Head) error {
 const appendAgain = 20 * time.Millisecond
 
 // Resign gives the log up in favour of the node next, or of any, behind everything that was
-// appended. Nothing can be appended after it. It returns once the log has it. The store must then
-// be closed.
+// appended. Nothing can be appended after it. It returns once the log has it; where the log does not
+// take it for as long as Close waits, the store fails. The store must then be closed.
 func (s *Store) Resign(next string) error {
 	done := make(resultOut, 1)
 	e := &Entry{Ops: []Op{{Kind: OpSet, Key: metaKey(logOwnerName), Value: Owner{Next: next, Level: s.Owner().Level}.row()}}, Shared: true, Out: []Out{done}}
@@ -79,6 +79,7 @@ func (s *Store) Resign(next string) error {
 	s.queue = append(s.queue, e)
 	s.closing = true
 	s.writeNow()
+	defer time.AfterFunc(s.opts.readPatience, s.shared.cancel).Stop()
 	return s.await(done)
 }
 

@@ -482,3 +482,24 @@ func TestSharedClose(t *testing.T) {
 	default:
 	}
 }
+
+// TestSharedResignNobody checks that a handover ends though no other node is there to take it.
+func TestSharedResignNobody(t *testing.T) {
+	tape := waltest.NewTape()
+	a := openShared(t, tape, "a", vfs.NewMem())
+	a.own()
+	a.reel.Cut(true)
+	resigned := make(chan error, 1)
+	go func() { resigned <- a.store.Resign("b") }()
+	select {
+	case err := <-resigned:
+		if err == nil {
+			t.Error("the log was handed over although it takes nothing")
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("Resign does not return")
+	}
+	if err := a.store.Close(); err == nil {
+		t.Error("the store closed without an error")
+	}
+}

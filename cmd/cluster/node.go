@@ -29,6 +29,7 @@ type node struct {
 	elapsed func() time.Duration
 	slog    *slog.Logger
 	lease   *lease
+	earlier wal.NodeVersion // what an earlier node of this process has written last
 
 	mu        sync.Mutex
 	role      string
@@ -60,7 +61,7 @@ func (n *node) mayRegister(all []wal.NodeState, began time.Duration) (bool, erro
 	if n.version.Version == 0 {
 		n.version = found
 	}
-	return found.Version == 0 || n.elapsed()-began > 2*renewEvery, nil
+	return found.Version == 0 || found == n.earlier || n.elapsed()-began > 2*renewEvery, nil
 }
 
 // renewal is a writing of the node's state whose answer is not known yet.

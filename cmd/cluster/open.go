@@ -139,6 +139,9 @@ func (s *Served) openNode(ctx context.Context) (_ *node, err error) {
 		self: state{Run: newRun(), URL: urlOf(s.peers, s.flags.Node), Program: s.build.Version}, name: s.flags.Node, role: roleJoining,
 		log: s.log, store: store, elapsed: s.elapsed, slog: c.Log, lease: newLease(s.elapsed),
 	}
+	if former := s.node.Load(); former != nil { // it renews nothing any more
+		n.earlier = former.version
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, store.Close())

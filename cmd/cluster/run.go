@@ -114,7 +114,9 @@ func (s *Served) own(ctx context.Context, n *node) (again bool, err error) {
 	case asked = <-s.handover:
 		again, resigning.next = true, asked.to
 	}
-	resigning.wanted = n.lease.valid()
+	if resigning.wanted = n.lease.valid(); resigning.next == "" {
+		resigning.next = n.successor()
+	}
 	err = errors.Join(err, s.disown(n, e))
 	if asked.done != nil {
 		asked.done <- err

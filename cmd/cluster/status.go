@@ -104,7 +104,7 @@ func (s *Served) Handover(to string) (admin.ClusterStatus, error) {
 		o := order{to: to, done: make(chan error, 1)}
 		select {
 		case s.handover <- o:
-			<-o.done
+			_ = <-o.done // it is the node's end, and logged there
 		case <-time.After(handoverFor):
 		}
 	}()
@@ -116,9 +116,6 @@ func (n *node) mayTake(to string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := n.elapsed()
-	able := func(is seen) bool {
-		return is.Name != n.name && is.alive(now) && is.Wrong == "" && is.Role == roleStandby
-	}
 	if to != "" {
 		is, known := n.seen[to]
 		switch {
@@ -126,17 +123,36 @@ func (n *node) mayTake(to string) error {
 			return control.Missing("no node %q", to)
 		case to == n.name:
 			return control.Refuse(fasthttp.StatusConflict, "node %s is the owner already", to)
-		case !able(is):
+		case !n.able(is, now):
 			return control.Refuse(fasthttp.StatusConflict, "node %s is not a standby that follows", to)
 		}
 		return nil
 	}
 	for _, is := range n.seen {
-		if able(is) {
+		if n.able(is, now) {
 			return nil
 		}
 	}
 	return control.Refuse(fasthttp.StatusConflict, "no other node is a standby that follows")
+}
+
+// able reports whether the log may be handed over to a node.
+func (n *node) able(is seen, now time.Duration) bool {
+	return is.Name != n.name && is.alive(now) && is.Wrong == "" && is.Role == roleStandby
+}
+
+// successor returns the node to which the log is handed over where nobody says to which; empty: to any.
+// Without a name the others would wait for each other, and for this node, which is still there.
+func (n *node) successor() (best string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := n.elapsed()
+	for name, is := range n.seen {
+		if n.able(is, now) && (best == "" || is.Applied > n.seen[best].Applied) {
+			best = name
+		}
+	}
+	return best
 }
 
 // Leave implements admin.Cluster.

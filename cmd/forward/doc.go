@@ -41,6 +41,7 @@
 // patience is. An answer of up to wholeAnswer bytes is read before anything of it is sent. Longer
 // ones, and those of unknown length, are passed on piece by piece, as they arrive. There is no
 // limit to the time that an answer takes: a payout may take its time, and the engine has limits of
-// its own. Where the owner has changed, requests that still wait for the earlier one are cut after
-// lastAnswers, because a machine that has lost its power never closes a connection.
+// its own. Where the owner has changed, requests to which the earlier one has not begun an answer are
+// cut after lastHeads, because a machine that has lost its power never closes a connection, and one
+// that has stopped keeps it; answers that have begun are cut after lastAnswers.
 package forward

@@ -158,6 +158,7 @@ func (f *Forwarder) receive(ctx *fasthttp.RequestCtx, p *pool, l *link, broken e
 	h := acquireHead()
 	defer releaseHead(h)
 	err := readHead(l.in, h)
+	l.answers.Store(err == nil)
 	back := err == nil && isNotOwner(h)
 	switch {
 	case back:
@@ -205,7 +206,7 @@ func (f *Forwarder) poolOf(name, url string) (*pool, error) {
 		return nil, err
 	}
 	if f.owner != nil {
-		f.owner.retire(lastAnswers)
+		f.owner.retire(lastHeads, lastAnswers)
 	}
 	f.owner = p
 	return p, nil
@@ -218,6 +219,6 @@ func (f *Forwarder) Close() {
 	defer f.mu.Unlock()
 	f.over = true
 	if f.owner != nil {
-		f.owner.retire(0)
+		f.owner.retire(0, 0)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -28,6 +29,7 @@ type link struct {
 	under   *net.TCPConn // the connection below TLS
 	written int64        // bytes that were handed to the kernel
 	since   time.Time    // when it became idle
+	answers atomic.Bool  // the answer to its request has begun
 }
 
 // counted counts the bytes that a link hands to the kernel, those of TLS too.

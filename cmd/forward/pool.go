@@ -13,6 +13,7 @@ import (
 const (
 	maxConns    = 4096            // connections to the owner, and so requests that are at the owner at once
 	lastAnswers = 2 * time.Minute // how long an earlier owner has for the answers to what it was sent: as long as the listener that it answers through
+	lastHeads   = 2 * time.Second // how long it has to begin them: it gives up owning after it has answered everything
 )
 
 var (
@@ -111,6 +112,7 @@ func (p *pool) use(l *link) error {
 		_ = l.Close()
 		return errOver
 	}
+	l.answers.Store(false)
 	p.used[l] = struct{}{}
 	return nil
 }
@@ -177,25 +179,29 @@ func (p *pool) reap() {
 	}
 }
 
-// retire closes all idle connections, and after a time those that are in use.
-func (p *pool) retire(after time.Duration) {
+// retire closes all idle connections. Those in use are closed after two times: the first is for those on
+// which no answer has begun.
+func (p *pool) retire(heads, answers time.Duration) {
 	p.mu.Lock()
 	p.retired = true
 	p.mu.Unlock()
 	p.clear()
-	if after > 0 {
-		time.AfterFunc(after, p.cut)
+	if answers == 0 {
+		p.cut(false)
 		return
 	}
-	p.cut()
+	time.AfterFunc(heads, func() { p.cut(true) })
+	time.AfterFunc(answers, func() { p.cut(false) })
 }
 
-// cut closes all connections in use.
-func (p *pool) cut() {
+// cut closes the connections in use, or only those on which no answer has begun.
+func (p *pool) cut(silent bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for l := range p.used {
-		_ = closeUnder(l)
+		if !silent || !l.answers.Load() {
+			_ = closeUnder(l)
+		}
 	}
 }
 

@@ -29,7 +29,7 @@ func TestPlaces(t *testing.T) {
 	if err != nil || again != l {
 		t.Errorf("the same connection was not used again: %v", err)
 	}
-	p.retire(0)
+	p.retire(0, 0)
 	if _, err := again.Read(make([]byte, 1)); err == nil {
 		t.Error("a retired connection can be read")
 	}
@@ -141,4 +141,32 @@ func TestOwnerChanges(t *testing.T) {
 		t.Errorf("the earlier owner's answer: %q", body)
 	}
 	waitFor(t, func() bool { return slow.Open() == 0 })
+}
+
+// TestSilentCut checks that of a retired pool's connections those are closed first on which no answer
+// has begun.
+func TestSilentCut(t *testing.T) {
+	o := newOwner(t, "", nil, echo)
+	p, err := newPool("o", "http://"+o.address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var links []*link
+	for range 2 {
+		l, err := p.get(time.Now().Add(time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		links = append(links, l)
+	}
+	links[1].answers.Store(true)
+	p.retire(time.Millisecond, time.Hour)
+	if _, err := links[0].Read(make([]byte, 1)); err == nil {
+		t.Error("a silent connection can be read")
+	}
+	if !quiet(links[1].under) {
+		t.Error("a connection was closed on which an answer has begun")
+	}
+	p.drop(links[0])
+	p.drop(links[1])
 }

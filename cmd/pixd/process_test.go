@@ -82,14 +82,17 @@ type process struct {
 	exited chan error
 }
 
-var readyLine = regexp.MustCompile(`msg=ready (?:merchant=(\S+) operator|simulator)=(\S+)`)
+var readyLine = regexp.MustCompile(`msg=ready (?:(?:node=\S+ )?merchant=(\S+) operator|simulator)=(\S+)`)
 
 // Write implements io.Writer for the process's standard error.
 func (p *process) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.said.Write(b)
-	if m := readyLine.FindStringSubmatch(p.said.String()); m != nil && p.operator == "" {
+	if p.operator != "" {
+		return len(b), nil
+	}
+	if m := readyLine.FindStringSubmatch(p.said.String()); m != nil {
 		p.merchant, p.operator = "http://"+m[1], "http://"+m[2]
 		close(p.ready)
 	}
@@ -208,6 +211,9 @@ func (p *process) end(s syscall.Signal) int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
+// runFor is how long the program may run that ends by itself.
+var runFor = 15 * time.Second
+
 // run runs the program until it ends by itself.
 func run(t *testing.T, env []string, args ...string) (code int, out, errs string) {
 	t.Helper()
@@ -232,7 +238,7 @@ func runAt(t *testing.T, dir string, env []string, args ...string) (code int, ou
 		if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 			t.Fatal(err)
 		}
-	case <-time.After(15 * time.Second):
+	case <-time.After(runFor):
 		_ = c.Process.Kill()
 		t.Fatalf("pixd %s does not end:\n%s", strings.Join(args, " "), stderr.String())
 	}
@@ -246,14 +252,26 @@ var client = &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{
 }}
 
 func send(method, url string, body []byte, headers ...string) (int, []byte, error) {
-	r, err := http.NewRequest(method, url, bytes.NewReader(body))
+	r, err := newRequest(method, url, body, headers...)
 	if err != nil {
 		return 0, nil, err
+	}
+	return do(client, r)
+}
+
+func newRequest(method, url string, body []byte, headers ...string) (*http.Request, error) {
+	r, err := http.NewRequest(method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
 	}
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
-	answer, err := client.Do(r)
+	return r, nil
+}
+
+func do(c *http.Client, r *http.Request) (int, []byte, error) {
+	answer, err := c.Do(r)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -304,16 +322,24 @@ func (p *process) shop() shop {
 
 // ask sends a merchant's request: a signed POST, or a GET where the body is empty.
 func (s shop) ask(base, path, body, idempotency string) (int, []byte, error) {
-	headers := []string{"Authorization", "ApiKey " + s.Client + ":" + s.Secret}
-	if body == "" {
-		return send("GET", base+"/api/external"+path, nil, headers...)
-	}
-	signed, err := httpapi.Sign([]byte(s.Secret), []byte(body), false)
+	r, err := s.request(base, path, body, idempotency)
 	if err != nil {
 		return 0, nil, err
 	}
+	return do(client, r)
+}
+
+func (s shop) request(base, path, body, idempotency string) (*http.Request, error) {
+	headers := []string{"Authorization", "ApiKey " + s.Client + ":" + s.Secret}
+	if body == "" {
+		return newRequest("GET", base+"/api/external"+path, nil, headers...)
+	}
+	signed, err := httpapi.Sign([]byte(s.Secret), []byte(body), false)
+	if err != nil {
+		return nil, err
+	}
 	headers = append(headers, "hmac", signed, "Content-Type", "application/json", "Idempotency-Key", idempotency)
-	return send("POST", base+"/api/external"+path, []byte(body), headers...)
+	return newRequest("POST", base+"/api/external"+path, []byte(body), headers...)
 }
 
 // balance returns the account's balance and its pending amount, in base units.

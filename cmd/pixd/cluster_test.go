@@ -1,0 +1,101 @@
+package main
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestClusterKilled loses the owner of three nodes under load, by a kill, and has it hand over, on
+// command and because it is ended. The others serve on; each payout happens once; and in the end the
+// three journals are the same.
+func TestClusterKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes half a minute on a busy machine")
+	}
+	t.Parallel()
+	const clients = 9
+	n := openNodes(t)
+	l := startTraffic(n, n.proc[n.standby()].shop(), clients, 150)
+	l.flows(clients)
+
+	l.mark()
+	owner := n.owner()
+	n.end(owner, syscall.SIGKILL)
+	n.owner()
+	l.flows(clients)
+	t.Logf("killed: clients paused for %v; %v", brief(l.pauses()), l.failures())
+	n.start(owner)
+	l.flows(clients)
+
+	l.handsOver(clients)
+	l.endsOwner(clients)
+	l.settle()
+	n.closed()
+}
+
+// handsOver has the owner hand over on command. No request fails.
+func (l *traffic) handsOver(clients int) {
+	l.t.Helper()
+	l.mark()
+	owner := l.n.owner()
+	l.n.proc[owner].reported("cluster", "handover")
+	if l.n.owner() == owner {
+		l.t.Errorf("node %s has handed over, and is the owner", owner)
+	}
+	l.flows(clients)
+	l.paused("handed over", l.failures())
+}
+
+// endsOwner ends the owner after its clients have gone elsewhere. No request fails.
+func (l *traffic) endsOwner(clients int) {
+	l.t.Helper()
+	owner := l.n.owner()
+	var others []string
+	for _, name := range l.n.names {
+		if name != owner {
+			others = append(others, name)
+		}
+	}
+	l.goTo(others...)
+	l.flows(clients) // each has had an answer from there
+	l.flows(clients)
+	l.mark()
+	if code := l.n.end(owner, syscall.SIGTERM); code != 0 {
+		l.t.Errorf("SIGTERM: exit %d", code)
+	}
+	l.n.owner()
+	l.flows(clients)
+	failed := l.failures()
+	for what := range failed {
+		if strings.HasPrefix(what, owner) {
+			delete(failed, what)
+		}
+	}
+	l.paused("ended", failed)
+	l.goTo(l.n.names...)
+	l.n.start(owner)
+	l.flows(clients)
+}
+
+// paused judges a handover.
+func (l *traffic) paused(what string, failed map[string]int) {
+	l.t.Helper()
+	all := l.pauses()
+	l.t.Logf("%s: clients paused for %v", what, brief(all))
+	if len(failed) > 0 {
+		l.t.Errorf("%s: requests failed: %v", what, failed)
+	}
+	if longest := all[len(all)-1]; longest > 2*time.Second {
+		l.t.Errorf("%s: a client was not served for %v", what, longest)
+	}
+}
+
+// brief returns the median and the longest of pauses that are in order.
+func brief(all []time.Duration) [2]time.Duration {
+	if len(all) == 0 {
+		return [2]time.Duration{}
+	}
+	return [2]time.Duration{all[len(all)/2].Round(time.Millisecond), all[len(all)-1].Round(time.Millisecond)}
+}
