@@ -5,12 +5,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"time"
 
 	"pixd/actors/layout"
-	"pixd/actors/strictjson"
 	"pixd/cmd/certificate"
 	"pixd/cmd/journal"
 	"pixd/cmd/machine"
@@ -22,25 +20,7 @@ import (
 func (s *Served) openLog(ctx context.Context) (err error) {
 	f := &s.flags
 	if f.Log == Embedded {
-		peers := make(map[string]string, len(s.peers))
-		for _, p := range s.peers {
-			peers[p.name] = nextPort(p.url)
-		}
-		ctx, stop := context.WithCancelCause(ctx)
-		defer stop(nil)
-		go s.comparePeers(ctx, stop)
-		s.member, err = etcdlog.Start(ctx, etcdlog.MemberOptions{
-			Name: f.Node, Dir: memberDir(s.config.DataDir), Peers: peers, PeerListen: nextPort(f.Listen),
-			CertFile: f.TLS.Cert, KeyFile: f.TLS.Key, CAFile: f.CA, Prefix: f.LogPrefix, Log: s.config.Log,
-		})
-		if err != nil {
-			if why := context.Cause(ctx); why != nil && !errors.Is(why, context.Canceled) {
-				return why
-			}
-			return err
-		}
-		s.log = s.member.Log()
-		return nil
+		return s.startMember(ctx)
 	}
 	t, err := logTLS(f)
 	if err != nil {
@@ -66,51 +46,18 @@ func logTLS(f *Flags) (*tls.Config, error) {
 	return t, nil
 }
 
-// hello is what a node says of itself to another before there is a log.
-type hello struct {
-	Node  string `json:"node"`
-	Peers string `json:"peers"`
-}
-
-const helloPath = "/cluster/hello"
-
-// comparePeers asks the other nodes for their lists of nodes, and ends the start where one differs:
-// members of etcd with different lists never find together.
-func (s *Served) comparePeers(ctx context.Context, stop context.CancelCauseFunc) {
-	client := http.Client{Timeout: time.Second, Transport: &http.Transport{TLSClientConfig: s.clientTLS, DisableKeepAlives: true}}
-	for pause(ctx, lookEvery) == nil {
-		for _, p := range s.peers {
-			if p.name == s.flags.Node {
-				continue
-			}
-			if said, err := ask(ctx, &client, p.url); err == nil && (said.Node != p.name || said.Peers != peersText(s.peers)) {
-				stop(fmt.Errorf("--cluster-peers differs: node %s at %s has %s, and this one has %s", said.Node, p.url, said.Peers, peersText(s.peers)))
-				return
-			}
-		}
-	}
-}
-
-func ask(ctx context.Context, client *http.Client, url string) (said hello, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url+helloPath, nil)
-	if err != nil {
-		return said, err
-	}
-	answer, err := client.Do(r)
-	if err != nil {
-		return said, err
-	}
-	defer answer.Body.Close()
-	body := make([]byte, 64<<10)
-	n, _ := answer.Body.Read(body)
-	return said, strictjson.Decode(body[:n], strictjson.Rules{Deepest: 2}, &said, true)
-}
-
 // begin opens the journal, agrees with the other nodes on what the cluster is, and copies the journal
 // from one of them where this node cannot follow with its own.
 func (s *Served) begin(ctx context.Context) error {
 	for copied := false; ; copied = true {
 		n, err := s.openNode(ctx)
+		for errors.Is(err, errUnanswered) && ctx.Err() == nil {
+			s.config.Log.Warn("cluster: beginning anew", "error", err)
+			if err := pause(ctx, lookEvery); err != nil {
+				return err
+			}
+			n, err = s.openNode(ctx)
+		}
 		if err == nil {
 			s.node.Store(n)
 			return nil
