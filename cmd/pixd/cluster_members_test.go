@@ -12,8 +12,8 @@ import (
 // TestClusterMembers adds a fourth node with an empty folder, removes it again, and replaces a node whose
 // folder was lost.
 func TestClusterMembers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes half a minute on a busy machine")
+	if !*clusterLong {
+		t.Skip("TestClusterFolderLost has a node leave and join: make cluster-faults")
 	}
 	t.Parallel()
 	n := openNodes(t)
