@@ -60,7 +60,13 @@ func lastLine(text string) string {
 func (f *faults) hasOwner(node string) {
 	f.Helper()
 	if owner := f.n.owner(); owner != node {
-		f.n.proc[owner].reported("cluster", "handover", "--to", node)
+		if code, out, errs := f.n.proc[owner].operates("cluster", "handover", "--to", node); code != 0 {
+			for name, p := range f.n.proc {
+				s, err := f.n.status(name)
+				f.Logf("node %s: %+v %v\n%s", name, s, err, p.words())
+			}
+			f.Fatal(out, errs)
+		}
 	}
 	f.n.whole()
 	f.l.flows(faultClients)
