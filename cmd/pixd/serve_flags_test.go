@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"pixd/cmd/cluster"
 	"pixd/cmd/engine"
 )
 
@@ -82,7 +83,33 @@ func TestServeFlags(t *testing.T) {
 			t.Errorf("--%s %s: %+v", name, s.value, got)
 		}
 	}
-	elsewhere := map[string]bool{"trusted-proxy": true, "webhook-allow-insecure": true, "demo": true, "accept-restored-gap": true, "log-format": true, "log-level": true}
+	ofNodes := map[string]func(*cluster.Flags) *string{
+		"node":           func(f *cluster.Flags) *string { return &f.Node },
+		"cluster-listen": func(f *cluster.Flags) *string { return &f.Listen },
+		"cluster-peers":  func(f *cluster.Flags) *string { return &f.Peers },
+		"cluster-cert":   func(f *cluster.Flags) *string { return &f.TLS.Cert },
+		"cluster-key":    func(f *cluster.Flags) *string { return &f.TLS.Key },
+		"cluster-ca":     func(f *cluster.Flags) *string { return &f.CA },
+		"log":            func(f *cluster.Flags) *string { return &f.Log },
+		"log-cert":       func(f *cluster.Flags) *string { return &f.LogTLS.Cert },
+		"log-key":        func(f *cluster.Flags) *string { return &f.LogTLS.Key },
+		"log-ca":         func(f *cluster.Flags) *string { return &f.LogCA },
+		"log-prefix":     func(f *cluster.Flags) *string { return &f.LogPrefix },
+		"reads":          func(f *cluster.Flags) *string { return &f.Reads },
+		"snapshot-on":    func(f *cluster.Flags) *string { return &f.SnapshotOn },
+	}
+	for name, field := range ofNodes {
+		want := cluster.Defaults()
+		*field(&want) = "v"
+		got := cluster.Defaults()
+		flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+		addCluster(flags, &got)
+		if err := flags.Parse([]string{"--" + name, "v"}); err != nil || got != want {
+			t.Errorf("--%s: %+v %v", name, got, err)
+		}
+		sets[name] = sets["data-dir"] // it has a row
+	}
+	elsewhere := map[string]bool{"trusted-proxy": true, "webhook-allow-insecure": true, "demo": true, "accept-restored-gap": true, "leave-cluster": true, "log-format": true, "log-level": true}
 	serveCommand().Flags().VisitAll(func(f *pflag.Flag) {
 		if _, there := sets[f.Name]; !there && !elsewhere[f.Name] {
 			t.Errorf("--%s is in no row", f.Name)
