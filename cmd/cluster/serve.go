@@ -212,7 +212,11 @@ func (s *Served) handler(face forward.Face) fasthttp.RequestHandler {
 func (s *Served) answerNode(ctx *fasthttp.RequestCtx) {
 	switch string(ctx.Path()) {
 	case helloPath:
-		answerJSON(ctx, hello{s.flags.Node, peersText(s.peers)})
+		said := hello{Node: s.flags.Node, Peers: peersText(s.peers)}
+		if n := s.node.Load(); n != nil {
+			said.Cluster = n.cluster.ID
+		}
+		answerJSON(ctx, said)
 	case checkpointPath:
 		n := s.node.Load()
 		if n == nil || s.sending.Swap(true) {

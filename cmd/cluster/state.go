@@ -55,7 +55,7 @@ func (s seenNodes) take(nodes []wal.NodeState, now time.Duration) (seenNodes, er
 			continue
 		}
 		is := seen{NodeVersion: n.NodeVersion, since: now}
-		if err := strictjson.Decode(n.State, strictjson.Rules{Deepest: 2}, &is.state, true); err != nil {
+		if err := strictjson.Decode(n.State, strictjson.Rules{Deepest: 8}, &is.state, true); err != nil {
 			return nil, fmt.Errorf("cluster: state of node %s: %w", n.Name, err)
 		}
 		next[n.Name] = is
