@@ -23,6 +23,7 @@ type state struct {
 	Applied uint64 `json:"applied"` // position of its newest batch
 	Synced  uint64 `json:"synced"`  // position of the newest batch on its disk
 	Role    string `json:"role"`
+	Level   int    `json:"level"`           // see wal.Level
 	Program string `json:"version"`         // of the program
 	Wrong   string `json:"wrong,omitempty"` // why it follows no more
 }
