@@ -196,6 +196,9 @@ func (p *process) answered() {
 		p.in(stepRenew, renewEvery)
 		if !p.here {
 			p.here = true
+			if p.box.l.outages && p.box.l.rng.IntN(6) == 0 {
+				p.box.begin(outageDeaf) // before it has read any node's state
+			}
 			p.in(stepAgree, 0)
 		}
 	}
@@ -203,7 +206,7 @@ func (p *process) answered() {
 
 // agree begins to follow once all nodes have registered, as nodes do that found a cluster.
 func (p *process) agree() {
-	all, err := p.n.log.Nodes(context.Background())
+	all, err := p.line.Reel.Nodes(context.Background()) // later processes ask for the cluster, and not for its nodes
 	if err != nil || len(all) < len(p.box.l.boxes) {
 		p.in(stepAgree, lookEvery)
 		return
