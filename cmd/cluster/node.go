@@ -31,7 +31,7 @@ type node struct {
 	role      string
 	wrong     string
 	version   wal.NodeVersion
-	seen      seenNodes
+	seen      seenNodes // nil: it has not read any state
 	former    wal.Owner // whom this node has taken over from
 	heads     heads
 	owner     wal.Owner     // as the store had it last
@@ -131,13 +131,14 @@ func (n *node) noteOwner(now time.Duration) {
 }
 
 // due reports whether the node may take over now, and which writing of the owner's state it has to
-// depose; none where the owner's process can no longer renew its state.
+// depose; none where the owner's process can no longer renew its state. A node that has not read the
+// others' states cannot know that.
 func (n *node) due() (deposed wal.NodeVersion, due bool) {
 	now := n.elapsed()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.noteOwner(now)
-	if n.wrong != "" || !n.lease.valid() || !n.store.MayOwn() || n.owner.Name == n.name && n.owner.Run == n.self.Run {
+	if n.wrong != "" || n.seen == nil || !n.lease.valid() || !n.store.MayOwn() || n.owner.Name == n.name && n.owner.Run == n.self.Run {
 		return deposed, false
 	}
 	wait := time.Duration(n.seen.rank(logNumber, n.name, now)) * rankAfter
