@@ -58,6 +58,7 @@ const (
 	stepSaw
 	stepFollow
 	stepStand
+	stepTake
 	stepServe
 	stepTrim
 	steps
@@ -76,8 +77,10 @@ type process struct {
 	answer    wal.NodeVersion
 	answerErr error
 	states    []wal.NodeState
-	opening   bool // it is the owner, and its engine starts
-	books     *books
+	deposed   wal.NodeVersion // whom it is about to depose
+	opening   bool            // it is the owner, and its engine starts
+	memory    *books          // what the engine knows
+	books     *books          // nil: the engine does not serve
 	keeper    *keeper
 	resigning bool
 }
@@ -153,6 +156,8 @@ func (p *process) do(s step) {
 		p.follow()
 	case stepStand:
 		p.stand()
+	case stepTake:
+		p.take()
 	case stepServe:
 		p.serve()
 	case stepTrim:
@@ -182,7 +187,7 @@ func (p *process) renew() {
 	if p.renewal, err = p.n.renewal(); err != nil {
 		p.box.l.fail("%s: %v", p.n.name, err)
 	}
-	p.next[stepSend] = p.box.elapsed()
+	p.in(stepSend, p.soon()/2)
 }
 
 func (p *process) answered() {
@@ -245,7 +250,7 @@ func (p *process) follow() {
 	switch {
 	case p.n.owns():
 		p.opening = true
-		p.next[stepStand] = never
+		p.next[stepStand], p.next[stepTake] = never, never
 		p.in(stepServe, p.soon())
 	case err == nil, errors.Is(err, errPaused):
 		p.in(stepFollow, p.soon())
@@ -256,15 +261,22 @@ func (p *process) follow() {
 }
 
 func (p *process) stand() {
-	p.in(stepStand, lookEvery/4)
 	deposed, due := p.n.due()
-	if !due {
-		return
+	if due {
+		p.deposed = deposed
+		p.in(stepTake, p.soon()/4)
+	} else {
+		p.in(stepStand, lookEvery/4)
 	}
-	err := p.n.take(context.Background(), deposed)
-	p.box.l.tell("%s takes over, deposing %v: %v", p.n.self.Run, deposed, err)
+}
+
+func (p *process) take() {
+	err := p.n.take(context.Background(), p.deposed)
+	p.box.l.tell("%s takes over, deposing %v: %v", p.n.self.Run, p.deposed, err)
 	if err != nil {
 		p.in(stepStand, lookEvery)
+	} else {
+		p.in(stepStand, lookEvery/4)
 	}
 }
 
@@ -284,7 +296,10 @@ func (p *process) serve() {
 		l.count("two nodes serve")
 	}
 	l.tell("%s serves since batch %d", p.n.self.Run, p.n.store.Owner().Epoch)
-	p.books = openBooks(p)
+	if p.memory == nil {
+		p.memory = openBooks(p)
+	}
+	p.books = p.memory
 	p.books.resume()
 }
 
