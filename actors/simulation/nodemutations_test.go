@@ -23,19 +23,19 @@ var nodeMutations = []mutation{
 	{
 		"owner-before-the-log", "a node serves once it has asked to be the owner, and not once the log says so",
 		"cmd/cluster/node.go",
-		"return n.log.Take(ctx, logNumber, after, deposed, batch)",
-		"if err := n.log.Take(ctx, logNumber, after, deposed, batch); errors.Is(err, wal.ErrMoved) {\n\t\treturn err\n\t}\n\treturn n.store.Apply(after+1, batch)",
+		"return n.log.Take(ctx, logNumber, after, t.deposed, batch)",
+		"if err := n.log.Take(ctx, logNumber, after, t.deposed, batch); errors.Is(err, wal.ErrMoved) {\n\t\treturn err\n\t}\n\treturn n.store.Apply(after+1, batch)",
 	},
 	{
 		"taken-over-at-once", "a node takes over without waiting until the owner can no longer be certain",
 		"cmd/cluster/node.go",
-		"return deposed, now-n.ownerBeat >= takeAfter+wait",
-		"return deposed, now-n.ownerBeat >= wait",
+		"return t, now-n.ownerBeat >= takeAfter+wait",
+		"return t, now-n.ownerBeat >= wait",
 	},
 	{
 		"not-deposed", "the former owner may renew its state after it has been taken over from",
 		"cmd/cluster/node.go",
-		"n.log.Take(ctx, logNumber, after, deposed, batch)",
+		"n.log.Take(ctx, logNumber, after, t.deposed, batch)",
 		"n.log.Take(ctx, logNumber, after, wal.NodeVersion{}, batch)",
 	},
 	{
@@ -43,6 +43,12 @@ var nodeMutations = []mutation{
 		"cmd/cluster/node.go",
 		"n.wrong != \"\" || n.seen == nil ||",
 		"n.wrong != \"\" ||",
+	},
+	{
+		"taken-over-from-another", "a node takes over from whoever is the owner by now, as it decided when there was another",
+		"cmd/cluster/node.go",
+		"if n.store.Owner() != t.from {",
+		"if n.store.Owner().Name == n.name {",
 	},
 	{
 		"memory-kept", "a taker goes on with what it had read before it followed the log to its end",
@@ -84,7 +90,7 @@ var nodeMutations = []mutation{
 		"waiting-read-of-the-fenced", "a read that waits for entries before it leaves although the node is no longer certain",
 		"wal/writer.go",
 		"if w.s.shared != nil && w.m.newest.Position == before && !w.s.certain() {",
-		"if w.s.shared == nil && !w.s.certain() {",
+		"if w.s.shared == nil && w.m.newest.Position == before && !w.s.certain() {",
 	},
 	{
 		"trimmed-past-the-slowest", "the log is trimmed up to what the owner has, whatever the others have",

@@ -77,10 +77,10 @@ type process struct {
 	answer    wal.NodeVersion
 	answerErr error
 	states    []wal.NodeState
-	deposed   wal.NodeVersion // whom it is about to depose
-	opening   bool            // it is the owner, and its engine starts
-	memory    *books          // what the engine knows
-	books     *books          // nil: the engine does not serve
+	takeover  takeover // which it has decided
+	opening   bool     // it is the owner, and its engine starts
+	memory    *books   // what the engine knows
+	books     *books   // nil: the engine does not serve
 	keeper    *keeper
 	resigning bool
 }
@@ -261,9 +261,9 @@ func (p *process) follow() {
 }
 
 func (p *process) stand() {
-	deposed, due := p.n.due()
+	t, due := p.n.due()
 	if due {
-		p.deposed = deposed
+		p.takeover = t
 		p.in(stepTake, p.soon()/4)
 	} else {
 		p.in(stepStand, lookEvery/4)
@@ -271,8 +271,8 @@ func (p *process) stand() {
 }
 
 func (p *process) take() {
-	err := p.n.take(context.Background(), p.deposed)
-	p.box.l.tell("%s takes over, deposing %v: %v", p.n.self.Run, p.deposed, err)
+	err := p.n.take(context.Background(), p.takeover)
+	p.box.l.tell("%s takes over, deposing %v: %v", p.n.self.Run, p.takeover.deposed, err)
 	if err != nil {
 		p.in(stepStand, lookEvery)
 	} else {
