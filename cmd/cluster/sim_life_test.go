@@ -238,7 +238,7 @@ func (l *life) heal() {
 	l.tell("all outages end")
 	l.runUntil(12*time.Second, func() bool { return l.serving() == 1 && l.agree(2) })
 	for _, c := range l.clients {
-		c.atHeal, c.waiting = c.last, 0
+		c.healed, c.atHeal, c.waiting = true, c.last, 0
 	}
 	l.run(1500 * time.Millisecond)
 	l.quiet = true
