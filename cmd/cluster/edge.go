@@ -64,7 +64,7 @@ func (s *Served) openEdges() error {
 		s.edges = append(s.edges, made)
 		made.serve()
 		s.work.Go(func() {
-			if err := made.relay.run(); err != nil && !errors.Is(err, net.ErrClosed) {
+			if err := made.relay.run(); !errors.Is(err, net.ErrClosed) {
 				s.ends <- err
 			}
 		})

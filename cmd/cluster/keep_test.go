@@ -24,8 +24,10 @@ func newKeeping(t *testing.T) *keeping {
 	n := aNode(t, waltest.NewTape(), "a", filled(t, "base"))
 	n.elapsed = func() time.Duration { return k.now }
 	n.seen = seenNodes{}
-	k.keeper = &keeper{n: n, raise: func(kind, message string) { k.alerts = append(k.alerts, kind+": "+message) },
-		raised: map[string]bool{}, behind: map[string]time.Duration{}, goal: map[string]uint64{}}
+	k.keeper = &keeper{
+		n: n, raise: func(kind, message string) { k.alerts = append(k.alerts, kind+": "+message) },
+		raised: map[string]bool{}, behind: map[string]time.Duration{}, goal: map[string]uint64{},
+	}
 	if _, err := n.log.Found(t.Context(), wal.Cluster{ID: "c"}); err != nil {
 		t.Fatal(err)
 	}

@@ -63,8 +63,9 @@ func TestRelay(t *testing.T) {
 		}
 	}
 	third := r.next()
-	<-second
-	_ = third.Close()
+	if err := errors.Join(third.Close(), <-second); !errors.Is(err, net.ErrClosed) {
+		t.Error(err)
+	}
 	if got := heard(t, address); got != "" {
 		t.Errorf("nobody has the port, and %q was heard", got)
 	}

@@ -104,7 +104,9 @@ func (s *Served) Handover(to string) (admin.ClusterStatus, error) {
 		o := order{to: to, done: make(chan error, 1)}
 		select {
 		case s.handover <- o:
-			_ = <-o.done // it is the node's end, and logged there
+			if err := <-o.done; err != nil {
+				s.config.Log.Error("cluster: not handed over", "error", err)
+			}
 		case <-time.After(handoverFor):
 		}
 	}()

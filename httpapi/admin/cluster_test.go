@@ -28,9 +28,13 @@ func (n *nodes) note(what string) (admin.ClusterStatus, error) {
 	return n.Status(), nil
 }
 
-func (n *nodes) Handover(to string) (admin.ClusterStatus, error)    { return n.note("handover to " + to) }
-func (n *nodes) Leave(node string) (admin.ClusterStatus, error)     { return n.note("leave " + node) }
-func (n *nodes) Join(node, url string) (admin.ClusterStatus, error) { return n.note("join " + node + " " + url) }
+func (n *nodes) Handover(to string) (admin.ClusterStatus, error) { return n.note("handover to " + to) }
+
+func (n *nodes) Leave(node string) (admin.ClusterStatus, error) { return n.note("leave " + node) }
+
+func (n *nodes) Join(node, url string) (admin.ClusterStatus, error) {
+	return n.note("join " + node + " " + url)
+}
 
 const nodesToken = "0123456789abcdef"
 
