@@ -193,7 +193,9 @@ func TestNameTaken(t *testing.T) {
 		t.Error(err)
 	}
 	cancel()
-	<-done
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
 	if err := second.register(t.Context()); err != nil {
 		t.Error("once the first has ended:", err)
 	}
