@@ -17,11 +17,11 @@ MEASURED = $(shell grep -rl --include='*_test.go' '^func Benchmark' actors cmd h
 # Go would otherwise compile every package a second time.
 export GOFLAGS := $(GOFLAGS) -pgo=off
 
-.PHONY: help build run cluster test race lint fuzz bench bench-big microbench once results profile sim nodes mutations faults
+.PHONY: help build run cluster test race lint fuzz bench bench-big microbench once results profile sim nodes mutations faults cluster-faults
 .DEFAULT_GOAL := help
 
 help: ## say what each target does
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' Makefile
 
 build: ## build ./bin/pixd and ./bin/pixbench
 	go build -pgo=$(PROFILE) -ldflags "$(LDFLAGS)" -o bin/pixd ./cmd/pixd
@@ -101,3 +101,6 @@ faults: ## cut the power before each write, fail each write, sync and read once,
 	go test ./wal ./cmd/engine -run '^Test(PowerCut|FailedWrite|FailedDisk|Crash|CloseUnderSlowReads)(FindsMutations)?$$' -count=1 -v -timeout 0
 	for n in 1 2 3 4 5 6 7 8; do go test ./cmd/engine -run '^TestFailedDisk$$' -count=1 -v -timeout 0 -faults.from=$$n -faults.step=8 || exit 1; done
 	go test ./cmd/engine -run '^TestFailed(File)?Read$$' -count=1 -v -timeout 0 -reads.step=1
+
+cluster-faults: ## kill, stop and cut off nodes of a cluster under RATE payouts a second (1000), the owner KILLS times (50), or only the fault of FAULT (a quarter of an hour)
+	go test ./cmd/pixd -run '^TestClusterFaults$$/$(FAULT)' -count=1 -v -timeout 0 -cluster.long -cluster.kills=$(or $(KILLS),50) -cluster.rate=$(or $(RATE),1000)

@@ -20,24 +20,26 @@ func (n *node) agree(ctx context.Context, peers []peer, mine wal.Cluster) (wal.C
 	for {
 		c, err := n.log.Cluster(ctx)
 		if !errors.Is(err, wal.ErrNoCluster) {
-			return c, err
+			return c, unanswered(err)
 		}
 		if id, err := n.store.Cluster(); err != nil || id != "" {
 			return c, errors.Join(err, fmt.Errorf("this folder is of cluster %s, and the log knows of no cluster: it is another's, or has lost its data; docs/cluster.md says how to go on", id))
 		}
 		if mine.Base, _, mine.BaseSum = n.store.Head(); mine.Base > 0 {
-			return n.log.Found(ctx, mine)
+			c, err := n.log.Found(ctx, mine)
+			return c, unanswered(err)
 		}
 		all, err := n.log.Nodes(ctx)
 		if err != nil {
-			return c, err
+			return c, unanswered(err)
 		}
 		missing, err := unfounded(all, peers)
 		if err != nil {
 			return c, err
 		}
 		if len(missing) == 0 {
-			return n.log.Found(ctx, mine)
+			c, err := n.log.Found(ctx, mine)
+			return c, unanswered(err)
 		}
 		if now := n.elapsed(); now-told >= tellEvery {
 			told = now
@@ -47,6 +49,16 @@ func (n *node) agree(ctx context.Context, peers []peer, mine wal.Cluster) (wal.C
 			return c, err
 		}
 	}
+}
+
+// errUnanswered says that the log has not answered, as it does while its members elect one that leads.
+var errUnanswered = errors.New("the log does not answer")
+
+func unanswered(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errUnanswered, err)
 }
 
 // tellEvery is the time between two log lines that say what a start waits for.
@@ -100,7 +112,7 @@ func fits(store *wal.Store, c wal.Cluster, hard map[string]string) error {
 func (n *node) longEnough(ctx context.Context, c wal.Cluster) error {
 	end, err := n.log.End(ctx, logNumber)
 	if err != nil {
-		return err
+		return unanswered(err)
 	}
 	if at, _, _ := n.store.Head(); at > end {
 		return fmt.Errorf("this node has batch %d of cluster %s, and the log ends at %d: the log's data was restored from a backup, or a majority has lost them; docs/cluster.md says how to go on from the longest copy: %w", at, c.ID, end, wal.ErrShort)

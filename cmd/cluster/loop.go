@@ -17,7 +17,7 @@ func (n *node) register(ctx context.Context) error {
 	for began := n.elapsed(); ; {
 		all, err := n.log.Nodes(ctx)
 		if err != nil {
-			return err
+			return unanswered(err)
 		}
 		if may, err := n.mayRegister(all, began); err != nil {
 			return err

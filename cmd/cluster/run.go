@@ -50,6 +50,7 @@ func (s *Served) live(ctx context.Context) (again bool, err error) {
 		}
 	})
 	beside.Go(func() { _ = n.look(life) })
+	beside.Go(func() { s.watch(life, n) })
 	beside.Go(func() { n.maker.Run(ctx) })
 	switch err := n.follow(ctx); {
 	case err == nil:
@@ -68,6 +69,15 @@ func (s *Served) live(ctx context.Context) (again bool, err error) {
 		return false, context.Cause(ctx)
 	default:
 		return false, err
+	}
+}
+
+// watch tells the forwarder who the owner is, until ctx ends.
+func (s *Served) watch(ctx context.Context, n *node) {
+	for pause(ctx, lookEvery) == nil {
+		if name, url, ok := n.where(); ok {
+			s.forward.Moved(name, url)
+		}
 	}
 }
 
@@ -133,6 +143,9 @@ type resignation struct {
 // disown ends the engine. New connections go to the forwarder at once, and requests in hand end.
 func (s *Served) disown(n *node, e *engine.Served) error {
 	n.become(roleStandby)
+	ended := make(chan struct{})
+	defer close(ended)
+	go s.giveUp(n, ended)
 	for _, edge := range s.edges {
 		edge.serve()
 	}
@@ -144,6 +157,28 @@ func (s *Served) disown(n *node, e *engine.Served) error {
 	}
 	return errors.Join(err, e.Close())
 }
+
+// giveUp ends the process if the engine cannot end because the log takes nothing: where all nodes are
+// ended at once, the last of them has no majority left.
+func (s *Served) giveUp(n *node, ended <-chan struct{}) {
+	for certain := n.elapsed(); ; {
+		select {
+		case <-ended:
+			return
+		case <-time.After(lookEvery):
+		}
+		switch now := n.elapsed(); {
+		case n.lease.valid():
+			certain = now
+		case now-certain > giveUpAfter:
+			s.failed(fmt.Errorf("cluster: node %s has not handed over: a majority of the nodes has not answered for %s", n.name, giveUpAfter))
+			return
+		}
+	}
+}
+
+// giveUpAfter is how long an owner that is to end waits for a log that takes nothing.
+const giveUpAfter = 5 * time.Second
 
 // drainFor is how long forwarded requests in hand may go on when the engine ends.
 const drainFor = 10 * time.Second

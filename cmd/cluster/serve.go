@@ -40,6 +40,8 @@ type Served struct {
 	elapsed   func() time.Duration
 
 	member  *etcdlog.Member // nil: the etcd is another's
+	up      atomic.Pointer[upMember]
+	hadData bool // the folder had data of a member at the start
 	log     wal.Log
 	node    atomic.Pointer[node]
 	engine  atomic.Pointer[engine.Served] // nil: this node is not the owner, or does not serve yet
@@ -136,6 +138,7 @@ func (s *Served) openPorts(context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.hadData = hasLogData(c.DataDir)
 	port, err := engine.Listen(f.Listen)
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
@@ -212,11 +215,7 @@ func (s *Served) handler(face forward.Face) fasthttp.RequestHandler {
 func (s *Served) answerNode(ctx *fasthttp.RequestCtx) {
 	switch string(ctx.Path()) {
 	case helloPath:
-		said := hello{Node: s.flags.Node, Peers: peersText(s.peers)}
-		if n := s.node.Load(); n != nil {
-			said.Cluster = n.cluster.ID
-		}
-		answerJSON(ctx, said)
+		answerJSON(ctx, s.hello())
 	case checkpointPath:
 		n := s.node.Load()
 		if n == nil || s.sending.Swap(true) {

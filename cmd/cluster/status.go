@@ -105,7 +105,7 @@ func (s *Served) Handover(to string) (admin.ClusterStatus, error) {
 		select {
 		case s.handover <- o:
 			if err := <-o.done; err != nil {
-				s.config.Log.Error("cluster: not handed over", "error", err)
+				s.config.Log.Warn("cluster: the handover failed", "error", err)
 			}
 		case <-time.After(handoverFor):
 		}
@@ -140,7 +140,7 @@ func (n *node) mayTake(to string) error {
 
 // able reports whether the log may be handed over to a node.
 func (n *node) able(is seen, now time.Duration) bool {
-	return is.Name != n.name && is.alive(now) && is.Wrong == "" && is.Role == roleStandby && is.Level >= n.owner.Level
+	return is.Name != n.name && is.alive(now) && is.Wrong == "" && is.Role == roleStandby
 }
 
 // successor returns the node to which the log is handed over where nobody says to which; empty: to any.

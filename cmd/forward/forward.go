@@ -212,6 +212,10 @@ func (f *Forwarder) poolOf(name, url string) (*pool, error) {
 	return p, nil
 }
 
+// Moved says who the owner is. What was sent to an earlier one is cut in time though no other request
+// comes that would find the new one.
+func (f *Forwarder) Moved(name, url string) { _, _ = f.poolOf(name, url) }
+
 // Close closes all connections. Requests that wait for an answer are cut, and later ones are
 // refused; so the listeners should have been shut down before.
 func (f *Forwarder) Close() {

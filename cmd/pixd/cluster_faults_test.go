@@ -242,8 +242,8 @@ func (f *faults) cuts(which func(out, in []way) []way, etcdOnly bool) {
 	out, in := d.ways(owner, etcdOnly)
 	f.l.mark()
 	d.cut(which(out, in)...)
+	f.l.goTo(f.others(owner)...) // as a balancer does that asks each node whether it is ready
 	f.Logf("node %s takes over from %s", f.n.owner(owner), owner)
-	f.l.goTo(f.others(owner)...)
 	f.l.flows(faultClients)
 	f.took("cut off")
 	f.moreCredits()

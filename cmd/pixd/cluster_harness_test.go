@@ -31,6 +31,7 @@ type nodes struct {
 	pids  sync.Map            // their processes' numbers, also of those that have ended
 	sim   *process
 	book  string // address of the simulator
+	paid  int    // payouts that were made one by one
 }
 
 // place is where a node listens.
