@@ -17,7 +17,7 @@ MEASURED = $(shell grep -rl --include='*_test.go' '^func Benchmark' actors cmd h
 # Go would otherwise compile every package a second time.
 export GOFLAGS := $(GOFLAGS) -pgo=off
 
-.PHONY: help build run cluster test race lint fuzz bench bench-big microbench once results profile sim mutations faults cluster-faults
+.PHONY: help build run cluster test race lint fuzz bench bench-big microbench once results profile sim nodes mutations faults cluster-faults
 .DEFAULT_GOAL := help
 
 help: ## say what each target does
@@ -90,6 +90,9 @@ profile: ## measure where an engine under load spends its time, for the compiler
 
 sim: ## live N lives in the simulation, or the one of SEED
 	go test ./actors/simulation -run '^TestLives$$' -count=1 -v -timeout 0 $(if $(SEED),-sim.seed=$(SEED),-sim.n=$(or $(N),1000))
+
+nodes: ## live N lives of several nodes on one log, or the one of SEED
+	go test ./cmd/cluster -run '^TestLives$$' -count=1 -v -timeout 0 $(if $(SEED),-sim.seed=$(SEED),-sim.n=$(or $(N),1000))
 
 mutations: ## make each known mutation of the code, or MUTATION, and see that the simulation finds it
 	go test ./actors/simulation -run '^TestMutations$$' -count=1 -v -timeout 0 -sim.mutation=$(or $(MUTATION),all)

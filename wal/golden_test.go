@@ -164,3 +164,37 @@ func FuzzLogBatch(f *testing.F) {
 		}
 	})
 }
+
+// TestOlderBinary checks that a binary which does not know the newest records of a log follows it, and
+// may not own it.
+func TestOlderBinary(t *testing.T) {
+	open := func() *Store {
+		s, err := Open(Options{Dir: harnessDir, FS: vfs.NewMem(), MemTableBytes: 1 << 20, CacheBytes: 1 << 20, Shared: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	raisedLevel = "99"
+	newer := open()
+	_, batch, err := newer.OwnBatch(Owner{Name: "a", Run: "1"})
+	raisedLevel = ""
+	if err != nil {
+		t.Fatal(err)
+	}
+	older := open()
+	if !older.MayOwn() {
+		t.Error("a log without an owner is not its own to take")
+	}
+	if err := older.Apply(1, batch); err != nil {
+		t.Fatal(err)
+	}
+	if older.MayOwn() || older.Owner().Level != 99 {
+		t.Errorf("the owner is %+v", older.Owner())
+	}
+	_, again, err := older.OwnBatch(Owner{Name: "b"})
+	if err != nil || !bytes.Contains(again, []byte(`"level":99`)) {
+		t.Errorf("an older owner lowers the level: %q %v", again, err)
+	}
+}

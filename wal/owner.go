@@ -16,14 +16,14 @@ const (
 // raisedLevel is set by the linker, in a test of nodes with different binaries.
 var raisedLevel string
 
-// level is the format of records and rows that this binary writes.
-func level() int {
+// Level is the format of records and rows that this binary writes, and the newest that it knows.
+func Level() int {
 	n, _ := strconv.Atoi(raisedLevel)
 	return max(n, formatVersion)
 }
 
 // MayOwn reports whether this binary knows everything that the log may have.
-func (s *Store) MayOwn() bool { return s.Owner().Level <= level() }
+func (s *Store) MayOwn() bool { return s.Owner().Level <= Level() }
 
 // Owner is the node that may add batches to a Log. A batch that makes a node the owner has its
 // Owner as a row, so that all nodes know it in the order of the log.

@@ -96,7 +96,7 @@ func (s *Store) OwnBatch(o Owner) (after uint64, batch []byte, err error) {
 	var row rowBuilder
 	row.reset(prev)
 	value, h := row.finish(prev)
-	o.Epoch, o.Level = h.Position, max(s.Owner().Level, level())
+	o.Epoch, o.Level = h.Position, max(s.Owner().Level, Level())
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := errors.Join(b.Set(metaKey(logOwnerName), o.row(), nil), b.Set(BatchKey(h.Position), value, nil)); err != nil {

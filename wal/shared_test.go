@@ -33,8 +33,10 @@ type copyOf struct {
 }
 
 func sharedOptions(c *copyOf) wal.Options {
-	return wal.Options{Dir: "/data/journal", FS: c.fs, MemTableBytes: 1 << 20, CacheBytes: 1 << 20, AnchorEvery: time.Hour, SetOnce: []byte("o"), Shared: true,
-		OnFailure: func(err error) { c.fell <- err }}.WithPatience(100 * time.Millisecond)
+	return wal.Options{
+		Dir: "/data/journal", FS: c.fs, MemTableBytes: 1 << 20, CacheBytes: 1 << 20, AnchorEvery: time.Hour, SetOnce: []byte("o"), Shared: true,
+		OnFailure: func(err error) { c.fell <- err },
+	}.WithPatience(100 * time.Millisecond)
 }
 
 func openShared(t *testing.T, tape *waltest.Tape, name string, fs *vfs.MemFS) *copyOf {
@@ -191,10 +193,10 @@ func TestSharedFenced(t *testing.T) {
 	read := make(out, 1)
 	a.store.Append(&wal.Entry{Stream: 7, Out: []wal.Out{read}})
 	select {
-	case <-done:
-		t.Error("an entry that the log does not have was released")
-	case <-read:
-		t.Error("a read was released after the failure")
+	case err := <-done:
+		t.Error("an entry that the log does not have was released:", err)
+	case err := <-read:
+		t.Error("a read was released after the failure:", err)
 	case <-time.After(50 * time.Millisecond):
 	}
 	if at, _, _ := a.store.Head(); at != 4 {
@@ -226,8 +228,8 @@ func TestSharedUncertain(t *testing.T) {
 	read := make(out, 1)
 	a.store.Append(&wal.Entry{Stream: 7, Out: []wal.Out{read}})
 	select {
-	case <-read:
-		t.Error("a read was released by a node that is not certain to be the owner")
+	case err := <-read:
+		t.Error("a read was released by a node that is not certain to be the owner:", err)
 	case err := <-a.fell:
 		if !errors.Is(err, wal.ErrFenced) {
 			t.Error(err)
@@ -260,8 +262,8 @@ func TestSharedAnswerLost(t *testing.T) {
 	a.reel.Cut(true)
 	done := a.append()
 	select {
-	case <-done:
-		t.Fatal("an entry was released that the log does not have")
+	case err := <-done:
+		t.Fatal("an entry was released that the log does not have:", err)
 	case <-time.After(100 * time.Millisecond):
 	}
 	a.reel.Cut(false)
@@ -426,8 +428,8 @@ func TestSharedResign(t *testing.T) {
 		t.Fatal(err)
 	}
 	select {
-	case <-late:
-		t.Error("an entry after the handover was released")
+	case err := <-late:
+		t.Error("an entry after the handover was released:", err)
 	default:
 	}
 	if err := b.follow(); err != nil {
@@ -477,8 +479,8 @@ func TestSharedClose(t *testing.T) {
 		t.Fatal("Close does not return")
 	}
 	select {
-	case <-done:
-		t.Error("the entry was released")
+	case err := <-done:
+		t.Error("the entry was released:", err)
 	default:
 	}
 }

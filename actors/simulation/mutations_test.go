@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -21,7 +22,7 @@ func TestMutationsApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := map[string]bool{}
-	for _, p := range mutations {
+	for _, p := range slices.Concat(mutations, nodeMutations) {
 		src, err := os.ReadFile(p.path())
 		if err != nil {
 			t.Fatal(err)
@@ -37,17 +38,21 @@ func TestMutationsApply(t *testing.T) {
 }
 
 // TestMutations builds the engine with each mutation and checks that one of the first
-// thousand lives fails.
+// thousand lives fails: of one process, or for nodeMutations of several nodes.
 func TestMutations(t *testing.T) {
 	if *simMutation == "" {
 		t.Skip("make mutations")
 	}
 	found := 0
-	for _, p := range mutations {
+	for i, p := range slices.Concat(mutations, nodeMutations) {
 		if *simMutation != "all" && *simMutation != p.name {
 			continue
 		}
-		out := p.grow(t)
+		lives := "."
+		if i >= len(mutations) {
+			lives = "pixd/cmd/cluster"
+		}
+		out := p.grow(t, lives)
 		if m := firstFailure.FindStringSubmatch(out); m != nil {
 			found++
 			t.Logf("%-28s seed %s: %s", p.name, m[1], m[2])
@@ -68,9 +73,9 @@ var firstFailure = regexp.MustCompile(`seed (\d+): (.*)`)
 
 func (p *mutation) path() string { return filepath.Join("..", "..", filepath.FromSlash(p.file)) }
 
-// grow runs TestLives with the mutation in the code until a life fails, and returns the
-// output.
-func (p *mutation) grow(t *testing.T) string {
+// grow runs TestLives of a package with the mutation in the code until a life fails, and returns
+// the output.
+func (p *mutation) grow(t *testing.T, lives string) string {
 	t.Helper()
 	path, err := filepath.Abs(p.path())
 	if err != nil {
@@ -91,7 +96,7 @@ func (p *mutation) grow(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	out, _ := exec.Command("go", "test", "-overlay="+overlay, "-count=1", "-timeout=170s", ".",
+	out, _ := exec.Command("go", "test", "-overlay="+overlay, "-count=1", "-timeout=170s", lives,
 		"-run=^TestLives$", "-sim.from=1", "-sim.n=1000", "-sim.first").CombinedOutput()
 	return string(out)
 }

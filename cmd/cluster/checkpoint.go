@@ -50,10 +50,10 @@ func sendCheckpoint(ctx *fasthttp.RequestCtx, store *wal.Store, dataDir string, 
 	ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
 		t := tar.NewWriter(w)
 		err := t.AddFS(os.DirFS(dir))
-		if err == nil {
-			err = t.Close()
+		if err == nil { // else the other side knows that it has not everything
+			err = t.WriteHeader(&tar.Header{Name: lastEntry, Mode: 0o600})
 		}
-		_ = errors.Join(err, w.Flush()) // without the tar's end the other side knows that it is cut
+		_ = errors.Join(err, t.Close(), w.Flush())
 		_ = os.RemoveAll(dir)
 		over()
 	})
@@ -96,15 +96,21 @@ func fetchFiles(ctx context.Context, from string, t *tls.Config, dir string) err
 	return unpack(tar.NewReader(answer.Body), dir)
 }
 
+// lastEntry is the name of a copy's last entry. A tar that is cut between two of its blocks looks whole.
+const lastEntry = "end"
+
 // unpack writes the files of a tar, and syncs them.
 func unpack(t *tar.Reader, dir string) error {
 	for {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
-			return syncFolder(dir)
+			return io.ErrUnexpectedEOF
 		}
 		if err != nil {
 			return err
+		}
+		if h.Name == lastEntry {
+			return syncFolder(dir)
 		}
 		if !filepath.IsLocal(h.Name) {
 			return fmt.Errorf("%q is no name of a file in the folder", h.Name)

@@ -97,11 +97,11 @@ func (n *node) stand(ctx context.Context) error {
 		if err := pause(ctx, lookEvery/4); err != nil {
 			return err
 		}
-		deposed, due := n.due()
+		t, due := n.due()
 		if !due {
 			continue
 		}
-		if err := n.take(ctx, deposed); err != nil && ctx.Err() == nil {
+		if err := n.take(ctx, t); err != nil && ctx.Err() == nil {
 			n.slog.Debug("cluster: not taken over", "error", err)
 			if err := pause(ctx, lookEvery); err != nil {
 				return err

@@ -35,7 +35,7 @@ type node struct {
 	role      string
 	wrong     string
 	version   wal.NodeVersion
-	seen      seenNodes
+	seen      seenNodes // nil: it has not read any state
 	former    wal.Owner // whom this node has taken over from
 	heads     heads
 	owner     wal.Owner     // as the store had it last
@@ -134,16 +134,23 @@ func (n *node) noteOwner(now time.Duration) {
 	}
 }
 
-// due reports whether the node may take over now, and which writing of the owner's state it has to
-// depose; none where the owner's process can no longer renew its state.
-func (n *node) due() (deposed wal.NodeVersion, due bool) {
+// takeover is the decision to take the log over.
+type takeover struct {
+	from    wal.Owner       // who owned the log when that was decided
+	deposed wal.NodeVersion // the writing of its state that is to be its last; none where its process can no longer write any
+}
+
+// due reports whether the node may take over now. A node that has not read the others' states cannot
+// know whom it would have to depose.
+func (n *node) due() (t takeover, due bool) {
 	now := n.elapsed()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.noteOwner(now)
-	if n.wrong != "" || !n.lease.valid() || !n.store.MayOwn() || n.owner.Name == n.name && n.owner.Run == n.self.Run {
-		return deposed, false
+	if n.wrong != "" || n.seen == nil || !n.lease.valid() || !n.store.MayOwn() || n.owner.Name == n.name && n.owner.Run == n.self.Run {
+		return t, false
 	}
+	t.from = n.owner
 	wait := time.Duration(n.seen.rank(logNumber, n.name, now)) * rankAfter
 	if n.owner.Name == "" {
 		switch next := n.owner.Next; {
@@ -152,22 +159,26 @@ func (n *node) due() (deposed wal.NodeVersion, due bool) {
 		case next != "" && n.seen[next].alive(now):
 			wait += takeAfter
 		}
-		return deposed, now-n.ownerBeat >= wait
+		return t, now-n.ownerBeat >= wait
 	}
 	if is := n.seen[n.owner.Name]; is.Run == n.owner.Run {
-		deposed = is.NodeVersion
+		t.deposed = is.NodeVersion
 	}
-	return deposed, now-n.ownerBeat >= takeAfter+wait
+	return t, now-n.ownerBeat >= takeAfter+wait
 }
 
 // take makes this node the owner. Whether that has succeeded is known once the log has been followed
-// up to there.
-func (n *node) take(ctx context.Context, deposed wal.NodeVersion) error {
+// up to there. Where the log has another owner by now, the decision is void: it has not been waited
+// for that one, and it would not be deposed.
+func (n *node) take(ctx context.Context, t takeover) error {
 	after, batch, err := n.store.OwnBatch(wal.Owner{Name: n.name, Run: n.self.Run})
 	if err != nil {
 		return err
 	}
-	return n.log.Take(ctx, logNumber, after, deposed, batch)
+	if n.store.Owner() != t.from {
+		return wal.ErrMoved
+	}
+	return n.log.Take(ctx, logNumber, after, t.deposed, batch)
 }
 
 // errOwner ends following: this node is the owner.

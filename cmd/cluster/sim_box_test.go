@@ -58,6 +58,7 @@ const (
 	stepSaw
 	stepFollow
 	stepStand
+	stepTake
 	stepServe
 	stepTrim
 	steps
@@ -76,8 +77,10 @@ type process struct {
 	answer    wal.NodeVersion
 	answerErr error
 	states    []wal.NodeState
-	opening   bool // it is the owner, and its engine starts
-	books     *books
+	takeover  takeover // which it has decided
+	opening   bool     // it is the owner, and its engine starts
+	memory    *books   // what the engine knows
+	books     *books   // nil: the engine does not serve
 	keeper    *keeper
 	resigning bool
 }
@@ -153,6 +156,8 @@ func (p *process) do(s step) {
 		p.follow()
 	case stepStand:
 		p.stand()
+	case stepTake:
+		p.take()
 	case stepServe:
 		p.serve()
 	case stepTrim:
@@ -182,7 +187,7 @@ func (p *process) renew() {
 	if p.renewal, err = p.n.renewal(); err != nil {
 		p.box.l.fail("%s: %v", p.n.name, err)
 	}
-	p.next[stepSend] = p.box.elapsed()
+	p.in(stepSend, p.soon()/2)
 }
 
 func (p *process) answered() {
@@ -196,6 +201,9 @@ func (p *process) answered() {
 		p.in(stepRenew, renewEvery)
 		if !p.here {
 			p.here = true
+			if p.box.l.outages && p.box.l.rng.IntN(6) == 0 {
+				p.box.begin(outageDeaf) // before it has read any node's state
+			}
 			p.in(stepAgree, 0)
 		}
 	}
@@ -203,7 +211,7 @@ func (p *process) answered() {
 
 // agree begins to follow once all nodes have registered, as nodes do that found a cluster.
 func (p *process) agree() {
-	all, err := p.n.log.Nodes(context.Background())
+	all, err := p.line.Reel.Nodes(context.Background()) // later processes ask for the cluster, and not for its nodes
 	if err != nil || len(all) < len(p.box.l.boxes) {
 		p.in(stepAgree, lookEvery)
 		return
@@ -242,7 +250,7 @@ func (p *process) follow() {
 	switch {
 	case p.n.owns():
 		p.opening = true
-		p.next[stepStand] = never
+		p.next[stepStand], p.next[stepTake] = never, never
 		p.in(stepServe, p.soon())
 	case err == nil, errors.Is(err, errPaused):
 		p.in(stepFollow, p.soon())
@@ -253,15 +261,22 @@ func (p *process) follow() {
 }
 
 func (p *process) stand() {
-	p.in(stepStand, lookEvery/4)
-	deposed, due := p.n.due()
-	if !due {
-		return
+	t, due := p.n.due()
+	if due {
+		p.takeover = t
+		p.in(stepTake, p.soon()/4)
+	} else {
+		p.in(stepStand, lookEvery/4)
 	}
-	err := p.n.take(context.Background(), deposed)
-	p.box.l.tell("%s takes over, deposing %v: %v", p.n.self.Run, deposed, err)
+}
+
+func (p *process) take() {
+	err := p.n.take(context.Background(), p.takeover)
+	p.box.l.tell("%s takes over, deposing %v: %v", p.n.self.Run, p.takeover.deposed, err)
 	if err != nil {
 		p.in(stepStand, lookEvery)
+	} else {
+		p.in(stepStand, lookEvery/4)
 	}
 }
 
@@ -281,7 +296,10 @@ func (p *process) serve() {
 		l.count("two nodes serve")
 	}
 	l.tell("%s serves since batch %d", p.n.self.Run, p.n.store.Owner().Epoch)
-	p.books = openBooks(p)
+	if p.memory == nil {
+		p.memory = openBooks(p)
+	}
+	p.books = p.memory
 	p.books.resume()
 }
 

@@ -17,7 +17,8 @@ type client struct {
 	floor   uint64 // no read that begins now may return less
 	waiting uint64 // the value whose answer it waits for; 0: none
 	since   time.Duration
-	atHeal  uint64
+	healed  bool            // all outages have ended, and it must get answers
+	atHeal  uint64          // what it had asked to write then
 	asked   map[uint64]bool // payments by amount
 	paid    []uint64        // amounts of payments that were accepted
 	acked   map[uint64]bool // notices
@@ -33,6 +34,9 @@ func (c *client) ask() {
 	l := c.l
 	c.at = l.now() + time.Duration(l.rng.Int64N(int64(200*time.Millisecond)))
 	what := l.rng.IntN(12)
+	if c.healed && c.floor <= c.atHeal {
+		what = 0
+	}
 	k := l.route()
 	if k == nil {
 		return

@@ -236,9 +236,10 @@ func (l *life) heal() {
 	}
 	l.tape.Arrive()
 	l.tell("all outages end")
-	l.runUntil(12*time.Second, func() bool { return l.serving() == 1 && l.agree(2) })
+	l.run(1600 * time.Millisecond) // until every call has ended that began before
+	l.runUntil(12*time.Second, l.well)
 	for _, c := range l.clients {
-		c.atHeal, c.waiting = c.last, 0
+		c.healed, c.atHeal, c.waiting = true, c.last, 0
 	}
 	l.run(1500 * time.Millisecond)
 	l.quiet = true
@@ -287,4 +288,14 @@ func (l *life) serving() (n int) {
 		}
 	}
 	return n
+}
+
+// well reports whether one node serves and is certain, and the others follow.
+func (l *life) well() bool {
+	for _, b := range l.boxes {
+		if b.p != nil && b.p.books != nil && !b.p.n.lease.valid() {
+			return false
+		}
+	}
+	return l.serving() == 1 && l.agree(2)
 }

@@ -21,7 +21,7 @@ import (
 
 var (
 	simSeed = flag.String("sim.seed", "", "live this one life, and tell it")
-	simN    = flag.Int("sim.n", 0, "how many lives from fresh seeds; 0: 300, or 30 under the race detector")
+	simN    = flag.Int("sim.n", 0, "how many lives from fresh seeds; 0: 200, or 20 under the race detector")
 	simFrom = flag.Uint64("sim.from", 0, "the first of the seeds; 0: fresh ones, and those that were kept")
 	simEnd  = flag.Bool("sim.first", false, "end at the first life that fails")
 )
@@ -48,7 +48,7 @@ func TestLives(t *testing.T) {
 	t.Logf("%d lives in %v, %.0f a second", len(seeds), took.Round(time.Millisecond), float64(len(seeds))/took.Seconds())
 	slices.SortFunc(failed, func(a, b failure) int { return cmp.Compare(a.seed, b.seed) })
 	for _, f := range failed[:min(len(failed), 5)] {
-		t.Errorf("seed %d: %v\nrepeat: make sim-nodes SEED=%d", f.seed, f.err, f.seed)
+		t.Errorf("seed %d: %v\nrepeat: make nodes SEED=%d", f.seed, f.err, f.seed)
 	}
 	if len(failed) > 0 {
 		t.Errorf("%d of %d lives failed", len(failed), len(seeds))
@@ -62,9 +62,9 @@ func chosenSeeds(t *testing.T) (seeds []uint64) {
 	}
 	n := *simN
 	if n == 0 {
-		n = 300
+		n = 200
 		if raceEnabled || testing.Short() {
-			n = 30
+			n = 20
 		}
 	}
 	for i := range n {

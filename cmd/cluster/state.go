@@ -23,6 +23,7 @@ type state struct {
 	Applied uint64 `json:"applied"` // position of its newest batch
 	Synced  uint64 `json:"synced"`  // position of the newest batch on its disk
 	Role    string `json:"role"`
+	Level   int    `json:"level"`           // see wal.Level
 	Program string `json:"version"`         // of the program
 	Wrong   string `json:"wrong,omitempty"` // why it follows no more
 }
@@ -55,7 +56,7 @@ func (s seenNodes) take(nodes []wal.NodeState, now time.Duration) (seenNodes, er
 			continue
 		}
 		is := seen{NodeVersion: n.NodeVersion, since: now}
-		if err := strictjson.Decode(n.State, strictjson.Rules{Deepest: 2}, &is.state, true); err != nil {
+		if err := strictjson.Decode(n.State, strictjson.Rules{Deepest: 8}, &is.state, true); err != nil {
 			return nil, fmt.Errorf("cluster: state of node %s: %w", n.Name, err)
 		}
 		next[n.Name] = is

@@ -1,0 +1,205 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pixd/actors/layout"
+	"pixd/cmd/journal"
+	"pixd/wal"
+	"pixd/wal/waltest"
+)
+
+const agreedISPB = "99999004"
+
+// aStore opens the journal of a data folder.
+func aStore(t *testing.T, dir string, shared bool) *wal.Store {
+	t.Helper()
+	s, err := wal.Open(wal.Options{
+		Dir: filepath.Join(dir, journal.Folder), Hard: journal.HardSettings(agreedISPB), SetOnce: layout.SetOnce, Shared: shared,
+		MemTableBytes: 1 << 20, CacheBytes: 1 << 20,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// filled makes a folder with a journal of its own.
+func filled(t *testing.T, word string) string {
+	t.Helper()
+	dir := t.TempDir()
+	s := aStore(t, dir, false)
+	r := wal.Seal(0, wal.Record{Stream: 7, Seq: 1, Kind: 1, Time: 1, Body: []byte(word)})
+	done := make(chan error, 1)
+	s.Append(&wal.Entry{Stream: 7, Records: []wal.Sealed{r}, Out: []wal.Out{outFunc(func(err error) { done <- err })}})
+	if err := errors.Join(<-done, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+type outFunc func(error)
+
+// Release implements wal.Out.
+func (f outFunc) Release(err error) { f(err) }
+
+// aNode is a node over a folder, which has written its state.
+func aNode(t *testing.T, tape *waltest.Tape, name, dir string) *node {
+	t.Helper()
+	began := time.Now()
+	elapsed := func() time.Duration { return time.Since(began) + time.Second }
+	n := &node{
+		self: state{Run: name + "1", URL: "http://" + name}, name: name, log: tape.Log(), store: aStore(t, dir, true),
+		elapsed: elapsed, slog: slog.New(slog.DiscardHandler), lease: newLease(elapsed), role: roleJoining,
+	}
+	if err := n.register(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func (n *node) agrees(ctx context.Context, peers string) (wal.Cluster, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	all, err := parsePeers(peers)
+	if err != nil {
+		return wal.Cluster{}, err
+	}
+	return n.agree(ctx, all, wal.Cluster{ID: "of " + n.name, Hard: journal.HardSettings(agreedISPB)})
+}
+
+const twoPeers = "a=http://a:1,b=http://b:1"
+
+// TestAgreeEmpty checks that empty nodes found a cluster only once all of them are there.
+func TestAgreeEmpty(t *testing.T) {
+	tape := waltest.NewTape()
+	a := aNode(t, tape, "a", t.TempDir())
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if c, err := a.agrees(ctx, twoPeers); err == nil {
+		t.Fatalf("founded %+v without the other node", c)
+	}
+	b := aNode(t, tape, "b", t.TempDir())
+	one, err := a.agrees(t.Context(), twoPeers)
+	two, err1 := b.agrees(t.Context(), twoPeers)
+	if err := errors.Join(err, err1); err != nil || one.ID != two.ID || one.Base != 0 {
+		t.Error(one, two, err)
+	}
+	for _, n := range []*node{a, b} {
+		if err := fits(n.store, one, journal.HardSettings(agreedISPB)); err != nil {
+			t.Error(err)
+		}
+		if id, err := n.store.Cluster(); id != one.ID || err != nil {
+			t.Error(id, err)
+		}
+	}
+}
+
+// TestAgreeBase checks that a node with a journal founds the cluster with it, also while empty nodes
+// wait, and that these must copy it.
+func TestAgreeBase(t *testing.T) {
+	tape := waltest.NewTape()
+	empty := aNode(t, tape, "a", t.TempDir())
+	full := aNode(t, tape, "b", filled(t, "base"))
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	c, err := empty.agrees(ctx, twoPeers+",c=http://c:1")
+	if err == nil {
+		t.Fatal("founded without the third node", c)
+	}
+	c, err = full.agrees(t.Context(), twoPeers)
+	if err != nil || c.ID != "of b" || c.Base != 1 {
+		t.Fatal(c, err)
+	}
+	again, err := empty.agrees(t.Context(), twoPeers)
+	if err != nil || again.ID != c.ID {
+		t.Fatal(again, err)
+	}
+	hard := journal.HardSettings(agreedISPB)
+	if err := errors.Join(fits(full.store, c, hard), fits(full.store, c, hard)); err != nil {
+		t.Error(err)
+	}
+	if err := fits(empty.store, c, hard); !errors.Is(err, errEmpty) {
+		t.Error(err)
+	}
+}
+
+// TestFitsNot checks that a folder that is not the cluster's is refused, and stays as it was.
+func TestFitsNot(t *testing.T) {
+	hard := journal.HardSettings(agreedISPB)
+	tape := waltest.NewTape()
+	a := aNode(t, tape, "a", filled(t, "base"))
+	c, err := a.agrees(t.Context(), twoPeers)
+	if err == nil {
+		err = fits(a.store, c, hard)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := aStore(t, filled(t, "other"), true)
+	for want, err := range map[string]error{
+		"a journal of its own, of 1 batches": fits(other, c, hard),
+		"the log is of cluster x":            fits(a.store, wal.Cluster{ID: "x"}, hard),
+		`was founded with ispb "1"`:          fits(a.store, wal.Cluster{ID: c.ID, Hard: map[string]string{"ispb": "1"}}, hard),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	if id, err := other.Cluster(); id != "" || err != nil {
+		t.Error(id, err)
+	}
+	lost := aNode(t, waltest.NewTape(), "a", filled(t, "base"))
+	if err := lost.store.Join(c.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lost.agrees(t.Context(), twoPeers); err == nil || !strings.Contains(err.Error(), "the log knows of no cluster") {
+		t.Error(err)
+	}
+}
+
+// TestLongEnough checks that a node refuses a log that lacks batches which it has.
+func TestLongEnough(t *testing.T) {
+	tape := waltest.NewTape()
+	a := aNode(t, tape, "a", filled(t, "base"))
+	if _, err := a.log.Found(t.Context(), wal.Cluster{ID: "c"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.longEnough(t.Context(), wal.Cluster{ID: "c"}); !errors.Is(err, wal.ErrShort) {
+		t.Error(err)
+	}
+}
+
+// TestNameTaken checks that a name under which another process renews its state is refused.
+func TestNameTaken(t *testing.T) {
+	tape := waltest.NewTape()
+	a := aNode(t, tape, "a", t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- a.keep(ctx) }()
+	elapsed := a.elapsed
+	second := &node{
+		self: state{Run: "a2"}, name: "a", log: tape.Log(), store: aStore(t, t.TempDir(), true),
+		elapsed: elapsed, slog: slog.New(slog.DiscardHandler), lease: newLease(elapsed),
+	}
+	if err := second.register(t.Context()); !errors.Is(err, errTaken) {
+		t.Error(err)
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := second.register(t.Context()); err != nil {
+		t.Error("once the first has ended:", err)
+	}
+	if err := a.renew(t.Context()); !errors.Is(err, wal.ErrMoved) {
+		t.Error("the first one goes on:", err)
+	}
+}

@@ -1,0 +1,113 @@
+package cluster
+
+import (
+	"archive/tar"
+	"bytes"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/cmd/journal"
+)
+
+// serveCopies serves checkpoints of a folder's journal.
+func serveCopies(t *testing.T, handle fasthttp.RequestHandler) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &fasthttp.Server{Handler: handle}
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(func() { _ = server.Shutdown() })
+	return "http://" + l.Addr().String()
+}
+
+// TestCheckpointCopied checks that a copy from another node is its journal, replaces the folder's own,
+// and leaves nothing behind on either side.
+func TestCheckpointCopied(t *testing.T) {
+	from, into := filled(t, "the owner's"), filled(t, "old")
+	store := aStore(t, from, true)
+	over := make(chan bool, 1)
+	url := serveCopies(t, func(ctx *fasthttp.RequestCtx) {
+		if err := sendCheckpoint(ctx, store, from, func() { over <- true }); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := fetchCheckpoint(t.Context(), url, nil, into); err != nil {
+		t.Fatal(err)
+	}
+	<-over
+	copied := aStore(t, into, true)
+	_, _, want := store.Head()
+	if _, _, got := copied.Head(); got != want {
+		t.Errorf("the copy ends with the sum %x, the original with %x", got, want)
+	}
+	if _, err := copied.Verify(nil, nil); err != nil {
+		t.Error(err)
+	}
+	for _, dir := range []string{from, into} {
+		names, err := filepath.Glob(filepath.Join(dir, "*"))
+		if err != nil || len(names) != 1 || filepath.Base(names[0]) != journal.Folder {
+			t.Error(dir, names, err)
+		}
+	}
+}
+
+// TestCheckpointCut checks that a copy that breaks off changes nothing.
+func TestCheckpointCut(t *testing.T) {
+	var whole bytes.Buffer
+	w := tar.NewWriter(&whole)
+	for _, h := range []*tar.Header{{Name: "anchor", Mode: 0o600, Size: 4}, {Name: "store/1", Mode: 0o600, Size: 4}, {Name: "x", Mode: 0o600, Size: 4}} {
+		if err := w.WriteHeader(h); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte("text")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range [][]byte{whole.Bytes()[:600], whole.Bytes()[:1024], whole.Bytes()[:1600], whole.Bytes(), nil} {
+		into := filled(t, "old")
+		url := serveCopies(t, func(ctx *fasthttp.RequestCtx) {
+			if part == nil {
+				ctx.SetStatusCode(fasthttp.StatusServiceUnavailable)
+			}
+			ctx.SetBody(part)
+		})
+		err := fetchCheckpoint(t.Context(), url, nil, into)
+		if err == nil {
+			t.Errorf("%d bytes of %d are taken for a copy", len(part), whole.Len())
+			continue
+		}
+		if s := aStore(t, into, true); s == nil {
+			t.Error("the old journal is gone")
+		} else if _, err := s.Verify(nil, nil); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(filepath.Join(into, takenFolder)); err == nil {
+			t.Error("a part of a copy was left")
+		}
+	}
+}
+
+// TestCheckpointNames checks that a copy writes nothing outside its folder.
+func TestCheckpointNames(t *testing.T) {
+	for _, name := range []string{"../x", "/etc/x", "a/../../x"} {
+		var b bytes.Buffer
+		w := tar.NewWriter(&b)
+		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o600}); err != nil {
+			t.Fatal(err)
+		}
+		_ = w.Close()
+		if err := unpack(tar.NewReader(&b), t.TempDir()); err == nil || !strings.Contains(err.Error(), "no name of a file in the folder") && !strings.Contains(err.Error(), "insecure") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	"pixd/wal/waltest"
+)
+
+// TestMayTake checks to which nodes the log may be handed over, and which of them gets it where nobody
+// says.
+func TestMayTake(t *testing.T) {
+	n := aNode(t, waltest.NewTape(), "a", t.TempDir())
+	now := 10 * time.Minute
+	n.elapsed = func() time.Duration { return now }
+	n.owner.Level = 5
+	good := func(name string, applied uint64) seen {
+		is := seen{since: now, state: state{Role: roleStandby, Level: 5, Applied: applied}}
+		is.Name = name
+		return is
+	}
+	n.seen = seenNodes{"a": good("a", 9), "b": good("b", 7), "c": good("c", 8)}
+	if err := n.mayTake("b"); err != nil {
+		t.Error(err)
+	}
+	if got := n.successor(); got != "c" {
+		t.Errorf("%s would get the log, and c has more of it", got)
+	}
+	for name, change := range map[string]func(*seen){
+		"gone":    func(is *seen) { is.since = now - takeAfter },
+		"joining": func(is *seen) { is.Role = roleJoining },
+		"wrong":   func(is *seen) { is.Wrong = "x" },
+		"older":   func(is *seen) { is.Level = 4 },
+	} {
+		is := good("b", 7)
+		change(&is)
+		n.seen = seenNodes{"a": good("a", 9), "b": is}
+		if n.mayTake("b") == nil || n.mayTake("") == nil || n.successor() != "" {
+			t.Errorf("%s: it may be handed the log", name)
+		}
+	}
+	if n.mayTake("a") == nil || n.mayTake("z") == nil {
+		t.Error("the log may be handed to its owner, or to nobody")
+	}
+}
+
+// TestStatus checks what a node says of the others and of itself.
+func TestStatus(t *testing.T) {
+	n := aNode(t, waltest.NewTape(), "a", filled(t, "base"))
+	now := 10 * time.Minute
+	n.elapsed = func() time.Duration { return now }
+	n.lease.elapsed = n.elapsed
+	n.lease.renewed(now - time.Second)
+	n.role = roleStandby
+	b := seen{since: now - 100*time.Millisecond, state: state{Role: roleOwner, Applied: 3, Program: "1.2", URL: "http://b:1"}}
+	c := seen{since: now - takeAfter, state: state{Role: roleStandby, Wrong: "its sum differs"}}
+	n.seen = seenNodes{"a": {since: now}, "b": b, "c": c}
+	n.heads.note(3, now-4*time.Second)
+	is := n.status()
+	if len(is.Nodes) != 3 || is.Node != "a" || is.Owner != nil || is.Log.Position != 1 {
+		t.Fatalf("%+v", is)
+	}
+	own, owner, gone := is.Nodes[0], is.Nodes[1], is.Nodes[2]
+	if own.Role != roleStandby || own.Applied != 1 || own.ValidForMS != 500 || own.LagSeconds != 4 {
+		t.Errorf("of itself: %+v", own)
+	}
+	if owner.Role != roleOwner || owner.ValidForMS != 1400 || owner.Version != "1.2" || owner.URL != "http://b:1" || owner.LagBatches != 0 || owner.LagSeconds != 0 {
+		t.Errorf("of the owner: %+v", owner)
+	}
+	if gone.Role != roleGone || gone.Err == nil || gone.ValidForMS != 0 {
+		t.Errorf("of one that is gone: %+v", gone)
+	}
+}
