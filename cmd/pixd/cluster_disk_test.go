@@ -73,7 +73,7 @@ func (f *faults) hasOwner(node string) {
 }
 
 // slowSync is how long each sync of a slow disk takes.
-const slowSync = 200 * time.Millisecond
+const slowSync = 50 * time.Millisecond
 
 // slowsDisk has each sync of the owner's disk take long: requests take longer, and go on.
 func (f *faults) slowsDisk() {
