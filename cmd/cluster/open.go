@@ -83,7 +83,7 @@ func (s *Served) openNode(ctx context.Context) (_ *node, err error) {
 		return nil, err
 	}
 	n := &node{
-		self: state{Run: newRun(), URL: urlOf(s.peers, s.flags.Node), Program: s.build.Version}, name: s.flags.Node, role: roleJoining,
+		self: state{Run: newRun(), URL: urlOf(s.peers, s.flags.Node), Level: wal.Level(), Program: s.build.Version}, name: s.flags.Node, role: roleJoining,
 		log: s.log, store: store, elapsed: s.elapsed, slog: c.Log, lease: newLease(s.elapsed),
 	}
 	if former := s.node.Load(); former != nil { // it renews nothing any more

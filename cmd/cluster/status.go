@@ -140,7 +140,7 @@ func (n *node) mayTake(to string) error {
 
 // able reports whether the log may be handed over to a node.
 func (n *node) able(is seen, now time.Duration) bool {
-	return is.Name != n.name && is.alive(now) && is.Wrong == "" && is.Role == roleStandby
+	return is.Name != n.name && is.alive(now) && is.Wrong == "" && is.Role == roleStandby && is.Level >= n.owner.Level
 }
 
 // successor returns the node to which the log is handed over where nobody says to which; empty: to any.
