@@ -105,8 +105,8 @@ func (c *client) write(k *books) {
 }
 
 func (c *client) read(k *books) {
-	value, floor := k.accounts[c.stream].value, c.floor
-	k.park(c.stream, func(err error) {
+	floor := c.floor
+	k.read(c.stream, func(value uint64, err error) {
 		if err != nil {
 			c.l.fail("a read was refused: %v", err)
 			return

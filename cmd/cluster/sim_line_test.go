@@ -20,10 +20,11 @@ const (
 	afterAppend
 	beforeCheck
 	afterCheck
+	behindDoor
 	gates
 )
 
-var gateNames = [gates]string{"", "before an append", "behind an append", "at the check", "behind the check"}
+var gateNames = [gates]string{"", "before an append", "behind an append", "at the check", "behind the check", "behind the door"}
 
 // call is a kind of call that writes.
 type call int

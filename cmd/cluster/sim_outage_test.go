@@ -77,7 +77,17 @@ func (b *box) goOn() {
 	if b.p.line.isFrozen() {
 		b.l.tell("%s goes on", b.p.n.self.Run)
 	}
-	b.p.line.thaw()
+	p := b.p
+	p.line.thaw()
+	if p.books == nil || b.p != p || b.l.quiet {
+		return
+	}
+	for _, c := range b.l.clients { // what was asked meanwhile
+		if p.n.lease.valid() {
+			c.read(p.books)
+			c.look(p.books)
+		}
+	}
 }
 
 func (b *box) freeze() {
