@@ -41,7 +41,8 @@ func (c *client) ask() {
 	if k == nil {
 		return
 	}
-	if !k.p.n.lease.valid() {
+	reads := what >= 4 && what < 10
+	if !k.p.n.lease.valid() && !(reads && l.rng.IntN(3) == 0) { // the gate before answers must be enough for reads
 		l.count("refused at the door")
 		return
 	}
