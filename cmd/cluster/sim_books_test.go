@@ -179,11 +179,28 @@ func (k *books) park(stream wal.Stream, then func(error)) {
 	go k.p.n.store.Append(e)
 }
 
+// read reads the register in memory.
+func (k *books) read(stream wal.Stream, then func(value uint64, err error)) {
+	l, call := k.p.box.l, k.p.box.l.call()
+	go func() {
+		if !k.p.line.pass(behindDoor) {
+			return
+		}
+		l.post(call, func() {
+			value := k.accounts[stream].value
+			k.park(stream, func(err error) { then(value, err) })
+		})
+	}()
+}
+
 // look reads the register's row.
 func (k *books) look(stream wal.Stream, then func(value uint64)) {
 	store, l := k.p.n.store, k.p.box.l
 	call := l.call()
 	go func() {
+		if !k.p.line.pass(behindDoor) {
+			return
+		}
 		var value uint64
 		err := store.Look(stream, func(v *wal.View) error {
 			row, ok, err := v.Get(rowKey('v', stream, 0))

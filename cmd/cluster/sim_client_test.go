@@ -41,7 +41,8 @@ func (c *client) ask() {
 	if k == nil {
 		return
 	}
-	if !k.p.n.lease.valid() {
+	reads := what >= 4 && what < 10
+	if !k.p.n.lease.valid() && !(reads && l.rng.IntN(3) == 0) { // the gate before answers must be enough for reads
 		l.count("refused at the door")
 		return
 	}
@@ -105,8 +106,8 @@ func (c *client) write(k *books) {
 }
 
 func (c *client) read(k *books) {
-	value, floor := k.accounts[c.stream].value, c.floor
-	k.park(c.stream, func(err error) {
+	floor := c.floor
+	k.read(c.stream, func(value uint64, err error) {
 		if err != nil {
 			c.l.fail("a read was refused: %v", err)
 			return

@@ -236,7 +236,7 @@ func (l *life) heal() {
 	}
 	l.tape.Arrive()
 	l.tell("all outages end")
-	l.run(1600 * time.Millisecond) // until every call has ended that began before
+	l.run(3200 * time.Millisecond) // until every call has ended that began before
 	l.runUntil(12*time.Second, l.well)
 	for _, c := range l.clients {
 		c.healed, c.atHeal, c.waiting = true, c.last, 0

@@ -20,10 +20,11 @@ const (
 	afterAppend
 	beforeCheck
 	afterCheck
+	behindDoor
 	gates
 )
 
-var gateNames = [gates]string{"", "before an append", "behind an append", "at the check", "behind the check"}
+var gateNames = [gates]string{"", "before an append", "behind an append", "at the check", "behind the check", "behind the door"}
 
 // call is a kind of call that writes.
 type call int
@@ -39,7 +40,7 @@ const (
 // wire is what stands between a machine and the log. Several goroutines use it.
 type wire struct {
 	*waltest.Reel
-	slow       atomic.Int64 // for how long an append is on its way
+	slow, late atomic.Int64 // for how long an append is on its way; its answer
 	mute, deaf atomic.Bool  // no answer to a write comes back; to a reading
 	cut        atomic.Bool
 
@@ -150,6 +151,7 @@ func (g *line) Append(ctx context.Context, log uint16, after uint64, batch []byt
 		return wal.ErrMoved
 	}
 	err := g.write(callAppend, func() error { return g.Reel.Append(ctx, log, after, batch) })
+	time.Sleep(time.Duration(g.late.Load()))
 	if !g.pass(afterAppend) {
 		return wal.ErrMoved
 	}

@@ -144,7 +144,7 @@ func TestLivesRepeat(t *testing.T) {
 var rareEvents = []string{
 	"write acknowledged", "read", "look", "payment submitted", "notice acknowledged", "takeover", "handover", "fenced",
 	"crash that loses data", "crash that keeps data", "frozen", "frozen at the check", "frozen behind the check",
-	"frozen before an append", "frozen behind an append", "cut off", "held", "deaf", "mute", "late calls arrive", "trimmed",
+	"frozen before an append", "frozen behind an append", "frozen behind the door", "cut off", "held", "deaf", "mute", "late calls arrive", "trimmed",
 	"refused at the door", "two nodes serve",
 }
 

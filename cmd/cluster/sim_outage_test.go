@@ -15,6 +15,7 @@ const (
 	outageMute
 	outageDeaf
 	outageSlow
+	outageLate
 	outages
 )
 
@@ -36,11 +37,17 @@ func (b *box) set(o outage, is bool) {
 			slow = time.Duration(b.l.rng.Int64N(int64(600 * time.Millisecond)))
 		}
 		b.net.slow.Store(int64(slow))
+	case outageLate:
+		late := time.Duration(0)
+		if is {
+			late = time.Duration(b.l.rng.Int64N(int64(3 * time.Second)))
+		}
+		b.net.late.Store(int64(late))
 	}
 }
 
 func (b *box) begin(o outage) {
-	what := [outages]string{"cut off", "held", "mute", "deaf", "slow"}[o]
+	what := [outages]string{"cut off", "held", "mute", "deaf", "slow", "late"}[o]
 	b.l.count(what)
 	b.healing[o] = b.l.now() + b.l.span(4*time.Second)
 	b.l.tell("%s is %s until %v", b.name, what, b.healing[o])
@@ -77,7 +84,17 @@ func (b *box) goOn() {
 	if b.p.line.isFrozen() {
 		b.l.tell("%s goes on", b.p.n.self.Run)
 	}
-	b.p.line.thaw()
+	p := b.p
+	p.line.thaw()
+	if p.books == nil || b.p != p || b.l.quiet {
+		return
+	}
+	for _, c := range b.l.clients { // what was asked meanwhile
+		if p.n.lease.valid() {
+			c.read(p.books)
+			c.look(p.books)
+		}
+	}
 }
 
 func (b *box) freeze() {
