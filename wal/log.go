@@ -51,6 +51,10 @@ type Log interface {
 	// the state that it wrote last.
 	Nodes(ctx context.Context) ([]NodeState, error)
 
+	// Glance returns all nodes by name, as the part of the log on this machine knows them, which may
+	// be late. It costs little, and needs no majority.
+	Glance(ctx context.Context) ([]NodeState, error)
+
 	// Leave removes a node's state; nothing happens where there is none.
 	Leave(ctx context.Context, name string) error
 

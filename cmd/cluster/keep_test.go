@@ -137,11 +137,11 @@ func TestKeeperTrims(t *testing.T) {
 // TestStatusLag checks for how long a node that lacks batches has lacked them.
 func TestStatusLag(t *testing.T) {
 	var h heads
-	for i := range uint64(700) {
-		h.note(i, time.Duration(i)*100*time.Millisecond)
+	for i := range uint64(3000) {
+		h.note(i, time.Duration(i)*glanceEvery)
 	}
-	now := 70 * time.Second
-	for position, want := range map[uint64]time.Duration{699: 0, 698: 100 * time.Millisecond, 600: now - 60*time.Second - 100*time.Millisecond, 3: now - 10*time.Second} {
+	now := 3000 * glanceEvery
+	for position, want := range map[uint64]time.Duration{2999: 0, 2998: glanceEvery, 2600: now - 2601*glanceEvery, 3: 2400 * glanceEvery} {
 		if got := h.since(position, now); got != want {
 			t.Errorf("behind at %d for %v, expected %v", position, got, want)
 		}

@@ -67,8 +67,15 @@ func (n *node) keep(ctx context.Context) error {
 	}
 }
 
-// lookEvery is the time between two readings of all nodes' states.
-const lookEvery = 100 * time.Millisecond
+const (
+	// lookEvery is the time between two tries of most things that are tried again.
+	lookEvery = 100 * time.Millisecond
+
+	// glanceEvery is the time between two readings of all nodes' states. A renewal that the lost owner
+	// has sent in its last moment, and that is seen only after etcd has a new leader, puts the
+	// takeover off: so the states are read often, where that needs no majority.
+	glanceEvery = 25 * time.Millisecond
+)
 
 // look reads the states of all nodes until ctx ends.
 func (n *node) look(ctx context.Context) error {
@@ -76,7 +83,7 @@ func (n *node) look(ctx context.Context) error {
 		if err := n.lookOnce(ctx); err != nil && ctx.Err() == nil {
 			n.slog.Debug("cluster: states of nodes not read", "error", err)
 		}
-		if err := pause(ctx, lookEvery); err != nil {
+		if err := pause(ctx, glanceEvery); err != nil {
 			return err
 		}
 	}
@@ -84,7 +91,7 @@ func (n *node) look(ctx context.Context) error {
 
 // lookOnce reads the states of all nodes.
 func (n *node) lookOnce(ctx context.Context) error {
-	all, err := n.log.Nodes(ctx)
+	all, err := n.log.Glance(ctx)
 	if err != nil {
 		return err
 	}

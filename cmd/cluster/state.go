@@ -51,7 +51,7 @@ func (s seenNodes) take(nodes []wal.NodeState, now time.Duration) (seenNodes, er
 	next := make(seenNodes, len(nodes))
 	for _, n := range nodes {
 		old, known := s[n.Name]
-		if known && old.Version == n.Version {
+		if known && old.Version >= n.Version { // an older one is a late reading
 			next[n.Name] = old
 			continue
 		}

@@ -61,7 +61,7 @@ func (n *node) status() admin.ClusterStatus {
 
 // heads are the positions of the newest batch that any node had at the last readings of their states.
 type heads struct {
-	ring [600]struct {
+	ring [2400]struct {
 		position uint64
 		at       time.Duration
 	}

@@ -49,9 +49,16 @@ func deposedState(kvs []*mvccpb.KeyValue) string {
 }
 
 // Nodes implements wal.Log.
-func (l *Log) Nodes(ctx context.Context) ([]wal.NodeState, error) {
+func (l *Log) Nodes(ctx context.Context) ([]wal.NodeState, error) { return l.nodes(ctx) }
+
+// Glance implements wal.Log.
+func (l *Log) Glance(ctx context.Context) ([]wal.NodeState, error) {
+	return l.nodes(ctx, clientv3.WithSerializable())
+}
+
+func (l *Log) nodes(ctx context.Context, how ...clientv3.OpOption) ([]wal.NodeState, error) {
 	prefix := l.nodeKey("")
-	r, err := l.get(ctx, prefix, clientv3.WithPrefix())
+	r, err := l.get(ctx, prefix, append(how, clientv3.WithPrefix())...)
 	if err != nil {
 		return nil, fmt.Errorf("etcdlog: read %s: %w", prefix, err)
 	}

@@ -2,6 +2,7 @@ package waltest
 
 import (
 	"pixd/wal"
+	"reflect"
 )
 
 // writes writes a node and returns its version.
@@ -140,6 +141,13 @@ func listsNodes(b *logBench) {
 	}
 	if len(all) != len(names) {
 		b.Fatalf("nodes %v", all)
+	}
+	for { // a glance may be late, and shows the same in the end
+		seen, err := b.Glance(b.ctx)
+		b.must(err)
+		if reflect.DeepEqual(seen, all) {
+			return
+		}
 	}
 }
 

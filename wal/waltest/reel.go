@@ -157,6 +157,9 @@ func (r *Reel) Nodes(ctx context.Context) ([]wal.NodeState, error) {
 	return ask(ctx, r, func() ([]wal.NodeState, error) { return r.tape.states(), nil })
 }
 
+// Glance implements wal.Log. It is never late.
+func (r *Reel) Glance(ctx context.Context) ([]wal.NodeState, error) { return r.Nodes(ctx) }
+
 // Leave implements wal.Log.
 func (r *Reel) Leave(ctx context.Context, name string) error {
 	_, err := tell(ctx, r, func() (struct{}, error) { delete(r.tape.nodes, name); return struct{}{}, nil })
