@@ -52,7 +52,7 @@ var nodeMutations = []mutation{
 	},
 	{
 		"memory-kept", "a taker goes on with what it had read before it followed the log to its end",
-		"cmd/cluster/sim_box_test.go",
+		"cmd/cluster/sim_steps_test.go",
 		"\tp.n.become(roleStandby)\n\tp.in(stepLook, 0)",
 		"\tp.n.become(roleStandby)\n\tp.memory = openBooks(p)\n\tp.in(stepLook, 0)",
 	},
@@ -85,12 +85,6 @@ var nodeMutations = []mutation{
 		"wal/gate.go",
 		"if s.shared != nil && len(outs) > 0 && !s.certain() {",
 		"if s.shared == nil && !s.certain() {",
-	},
-	{
-		"waiting-read-of-the-fenced", "a read that waits for entries before it leaves although the node is no longer certain",
-		"wal/writer.go",
-		"if w.s.shared != nil && w.m.newest.Position == before && !w.s.certain() {",
-		"if w.s.shared == nil && w.m.newest.Position == before && !w.s.certain() {",
 	},
 	{
 		"trimmed-past-the-slowest", "the log is trimmed up to what the owner has, whatever the others have",
