@@ -72,7 +72,7 @@ var nodeMutations = []mutation{
 		"answer-before-the-log", "an answer leaves before the log has its batch",
 		"wal/writer.go",
 		"\tn := w.fill()\n",
-		"\tn := w.fill()\n\tfor i, e := range w.m.entries {\n\t\tif w.m.refused[i] == nil {\n\t\t\tw.s.release(e.Out)\n\t\t\te.Out = nil\n\t\t}\n\t}\n",
+		"\tn := w.fill()\n\tfor i, e := range w.m.entries {\n\t\tif w.m.refused[i] == nil && len(e.Records) > 0 {\n\t\t\tw.s.release(e.Out)\n\t\t\te.Out = nil\n\t\t}\n\t}\n",
 	},
 	{
 		"notice-before-the-log", "a notice is acknowledged before the log has its record",
