@@ -52,7 +52,7 @@ var nodeMutations = []mutation{
 	},
 	{
 		"memory-kept", "a taker goes on with what it had read before it followed the log to its end",
-		"cmd/cluster/sim_box_test.go",
+		"cmd/cluster/sim_steps_test.go",
 		"\tp.n.become(roleStandby)\n\tp.in(stepLook, 0)",
 		"\tp.n.become(roleStandby)\n\tp.memory = openBooks(p)\n\tp.in(stepLook, 0)",
 	},
@@ -72,7 +72,7 @@ var nodeMutations = []mutation{
 		"answer-before-the-log", "an answer leaves before the log has its batch",
 		"wal/writer.go",
 		"\tn := w.fill()\n",
-		"\tn := w.fill()\n\tfor i, e := range w.m.entries {\n\t\tif w.m.refused[i] == nil {\n\t\t\tw.s.release(e.Out)\n\t\t\te.Out = nil\n\t\t}\n\t}\n",
+		"\tn := w.fill()\n\tfor i, e := range w.m.entries {\n\t\tif w.m.refused[i] == nil && len(e.Records) > 0 {\n\t\t\tw.s.release(e.Out)\n\t\t\te.Out = nil\n\t\t}\n\t}\n",
 	},
 	{
 		"notice-before-the-log", "a notice is acknowledged before the log has its record",
@@ -85,12 +85,6 @@ var nodeMutations = []mutation{
 		"wal/gate.go",
 		"if s.shared != nil && len(outs) > 0 && !s.certain() {",
 		"if s.shared == nil && !s.certain() {",
-	},
-	{
-		"waiting-read-of-the-fenced", "a read that waits for entries before it leaves although the node is no longer certain",
-		"wal/writer.go",
-		"if w.s.shared != nil && w.m.newest.Position == before && !w.s.certain() {",
-		"if w.s.shared == nil && w.m.newest.Position == before && !w.s.certain() {",
 	},
 	{
 		"trimmed-past-the-slowest", "the log is trimmed up to what the owner has, whatever the others have",
