@@ -11,6 +11,7 @@ const (
 	renewEvery = 300 * time.Millisecond  // between two renewals of a node's state
 	certainFor = 1500 * time.Millisecond // from the sending of a renewal: so long no other node can have taken over
 	takeAfter  = 2 * time.Second         // from when a node saw the owner's last renewal: then it may take over
+	settleFor  = 2 * renewEvery          // so long a process sees no renewal under its name before it takes the name
 	rankAfter  = 500 * time.Millisecond  // so much later for each node that comes before it
 )
 

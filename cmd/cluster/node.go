@@ -61,7 +61,7 @@ func (n *node) mayRegister(all []wal.NodeState, began time.Duration) (bool, erro
 	if n.version.Version == 0 {
 		n.version = found
 	}
-	return found.Version == 0 || found == n.earlier || n.elapsed()-began > 2*renewEvery, nil
+	return found.Version == 0 || found == n.earlier || n.elapsed()-began > settleFor, nil
 }
 
 // renewal is a writing of the node's state whose answer is not known yet.
@@ -129,8 +129,14 @@ func (n *node) noteOwner(now time.Duration) {
 	if owner != n.owner || n.ownerBeat == 0 {
 		n.owner, n.ownerBeat = owner, now
 	}
-	if is := n.seen[owner.Name]; is.Run == owner.Run && is.since > n.ownerBeat {
-		n.ownerBeat = is.since
+	switch is, known := n.seen[owner.Name]; {
+	case !known:
+	case is.Run == owner.Run:
+		n.ownerBeat = max(n.ownerBeat, is.since)
+	default:
+		// Another process has the owner's name. Until it had seen no renewal for settleFor it did not
+		// take it; the owner may have renewed itself up to then without being seen here.
+		n.ownerBeat = max(n.ownerBeat, is.runSince-settleFor)
 	}
 }
 

@@ -40,7 +40,8 @@ const (
 type seen struct {
 	state
 	wal.NodeVersion
-	since time.Duration // when its state was seen to change last
+	since    time.Duration // when its state was seen to change last
+	runSince time.Duration // when its process was seen first
 }
 
 // seenNodes are the nodes as they were read last.
@@ -58,6 +59,9 @@ func (s seenNodes) take(nodes []wal.NodeState, now time.Duration) (seenNodes, er
 		is := seen{NodeVersion: n.NodeVersion, since: now}
 		if err := strictjson.Decode(n.State, strictjson.Rules{Deepest: 8}, &is.state, true); err != nil {
 			return nil, fmt.Errorf("cluster: state of node %s: %w", n.Name, err)
+		}
+		if is.runSince = now; known && old.Run == is.Run {
+			is.runSince = old.runSince
 		}
 		next[n.Name] = is
 	}

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"pixd/actors/strictjson"
+	"pixd/wal"
 	"pixd/wal/waltest"
 )
 
@@ -69,5 +71,45 @@ func TestStatus(t *testing.T) {
 	}
 	if gone.Role != roleGone || gone.Err == nil || gone.ValidForMS != 0 {
 		t.Errorf("of one that is gone: %+v", gone)
+	}
+}
+
+// TestOwnersNameTaken checks that a node whose readings have failed does not take over while the owner
+// may be certain, where another process has the owner's name by then.
+func TestOwnersNameTaken(t *testing.T) {
+	n := aNode(t, waltest.NewTape(), "a", t.TempDir())
+	now := 10 * time.Minute
+	n.elapsed = func() time.Duration { return now }
+	after, batch, err := n.store.OwnBatch(wal.Owner{Name: "b", Run: "b1"})
+	if err == nil {
+		err = n.store.Apply(after+1, batch)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := func(version uint64, run string) wal.NodeState {
+		text, err := strictjson.Encode(state{Run: run})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return wal.NodeState{NodeVersion: wal.NodeVersion{Name: "b", Version: version}, State: text}
+	}
+	saw := func(version uint64, run string) {
+		t.Helper()
+		if err := n.saw([]wal.NodeState{b(version, run)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	saw(1, "b1")
+	seen := now
+	now += time.Second // in which nothing was read
+	saw(9, "b2")
+	if n.ownerBeat != now-settleFor {
+		t.Errorf("the owner was last heard of %v ago", now-n.ownerBeat)
+	}
+	now += time.Second
+	saw(10, "b2") // the new process renews itself, not the owner
+	if n.ownerBeat != now-time.Second-settleFor || n.ownerBeat <= seen {
+		t.Errorf("the owner was last heard of %v ago", now-n.ownerBeat)
 	}
 }
