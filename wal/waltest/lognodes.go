@@ -1,8 +1,9 @@
 package waltest
 
 import (
-	"pixd/wal"
 	"reflect"
+
+	"pixd/wal"
 )
 
 // writes writes a node and returns its version.
