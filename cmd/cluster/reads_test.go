@@ -1,0 +1,144 @@
+package cluster
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pixd/wal"
+	"pixd/wal/waltest"
+)
+
+// asked is a log whose end the test says, and that counts how often it is asked for it.
+type asked struct {
+	wal.Log
+	end    atomic.Uint64
+	count  atomic.Int64
+	before func()
+}
+
+// End implements wal.Log.
+func (a *asked) End(context.Context, uint16) (uint64, error) {
+	a.count.Add(1)
+	if a.before != nil {
+		a.before()
+	}
+	return a.end.Load(), nil
+}
+
+func newQuorum(t *testing.T) (*quorum, *asked) {
+	t.Helper()
+	n := aNode(t, waltest.NewTape(), "a", filled(t, "base"))
+	log := &asked{Log: n.log}
+	log.end.Store(1)
+	n.log = log
+	return &quorum{n: n}, log
+}
+
+// TestQuorumAsks checks that each proof is from after the call, and that those who ask meanwhile share
+// one question.
+func TestQuorumAsks(t *testing.T) {
+	q, log := newQuorum(t)
+	for i := range int64(3) {
+		if !q.certain() || log.count.Load() != i+1 {
+			t.Fatalf("after %d proofs the log was asked %d times", i+1, log.count.Load())
+		}
+	}
+	hold := make(chan bool)
+	log.before = func() { <-hold }
+	log.count.Store(0)
+	var all sync.WaitGroup
+	ask := func() {
+		all.Go(func() {
+			if !q.certain() {
+				t.Error("the owner is not certain")
+			}
+		})
+	}
+	ask()
+	for log.count.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	for range 50 { // the first question was asked before they came
+		ask()
+	}
+	for waits := false; !waits; {
+		time.Sleep(time.Millisecond)
+		q.mu.Lock()
+		waits = q.next != nil
+		q.mu.Unlock()
+	}
+	time.Sleep(20 * time.Millisecond)
+	close(hold)
+	all.Wait()
+	if got := log.count.Load(); got > 3 {
+		t.Errorf("51 reads asked %d questions", got)
+	}
+}
+
+// TestQuorumWaits checks that a log that goes on beyond this node's newest batch proves nothing, until
+// the node has the batch, or has lost the log.
+func TestQuorumWaits(t *testing.T) {
+	q, log := newQuorum(t)
+	log.end.Store(2)
+	got := make(chan bool, 1)
+	go func() { got <- q.certain() }()
+	select {
+	case is := <-got:
+		t.Fatal("the log has a batch that this node does not know, and the proof says", is)
+	case <-time.After(50 * time.Millisecond):
+	}
+	log.end.Store(1)
+	if !<-got {
+		t.Error("the owner is not certain")
+	}
+	log.end.Store(2)
+	go func() { got <- q.certain() }()
+	q.n.lease.lose()
+	if <-got {
+		t.Error("a node that has lost the log is certain")
+	}
+}
+
+// TestMaker checks which node makes snapshots.
+func TestMaker(t *testing.T) {
+	n := aNode(t, waltest.NewTape(), "b", t.TempDir())
+	now := 10 * time.Minute
+	n.elapsed = func() time.Duration { return now }
+	after, batch, err := n.store.OwnBatch(wal.Owner{Name: "a", Run: "a1"})
+	if err == nil {
+		err = n.store.Apply(after+1, batch)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := func(name, role string) seen {
+		is := seen{since: now, state: state{Role: role, Run: name + "1", URL: "http://" + name}}
+		is.Name = name
+		return is
+	}
+	for _, c := range []struct {
+		on, own string
+		others  []seen
+		want    string
+	}{
+		{OnStandby, roleStandby, []seen{node("a", roleOwner), node("c", roleStandby)}, "b"},
+		{OnStandby, roleStandby, []seen{node("a", roleOwner), node("aa", roleStandby)}, "aa"},
+		{OnStandby, roleJoining, []seen{node("a", roleOwner)}, "a"},
+		{OnStandby, roleJoining, []seen{node("a", roleOwner), node("c", roleStandby)}, "c"},
+		{OnOwner, roleStandby, []seen{node("a", roleOwner)}, "a"},
+		{OnAny, roleStandby, []seen{node("a", roleOwner)}, "b"},
+	} {
+		n.role = c.own
+		n.seen = seenNodes{"b": node("b", c.own)}
+		for _, is := range c.others {
+			n.seen[is.Name] = is
+		}
+		s := &Served{flags: Flags{SnapshotOn: c.on}}
+		if name, _, ok := s.maker(n); !ok || name != c.want {
+			t.Errorf("--snapshot-on %s: %q makes snapshots, expected %s", c.on, name, c.want)
+		}
+	}
+}
