@@ -122,6 +122,7 @@ type shell struct {
 	dir             string
 	merchant, admin string // addresses
 	in              io.WriteCloser
+	nodes           []string // addresses for the nodes of a cluster and their simulator; none until they are needed
 	out             *bufio.Reader
 	cmd             *exec.Cmd
 	cancel          context.CancelFunc
@@ -166,10 +167,26 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
+// nodeAddresses are the addresses of several nodes on the page. The port behind each is taken too.
+var nodeAddresses = []string{"127.0.0.1:8110", "127.0.0.1:8111", "127.0.0.1:8112", "127.0.0.1:8120", "127.0.0.1:8121", "127.0.0.1:8122",
+	"127.0.0.1:8130", "127.0.0.1:8131", "127.0.0.1:8132", "127.0.0.1:8090"}
+
+// addresses are the addresses on the page, each before the one that this shell uses in its place.
+func (sh *shell) addresses() []string {
+	all := []string{"127.0.0.1:8080", sh.merchant, "127.0.0.1:8081", sh.admin}
+	if sh.nodes == nil {
+		sh.nodes = portPairs(sh.t, len(nodeAddresses))
+	}
+	for i, address := range nodeAddresses {
+		all = append(all, address, sh.nodes[i])
+	}
+	return all
+}
+
 // run runs a command and returns the lines that it prints.
 func (sh *shell) run(command string) (lines []string) {
 	sh.t.Helper()
-	command = strings.NewReplacer("127.0.0.1:8080", sh.merchant, "127.0.0.1:8081", sh.admin).Replace(command)
+	command = strings.NewReplacer(sh.addresses()...).Replace(command)
 	if _, err := fmt.Fprintf(sh.in, "%s\necho; echo %s\n", command, endOfCommand); err != nil {
 		sh.t.Fatal(err)
 	}
