@@ -168,8 +168,10 @@ func freeAddress(t *testing.T) string {
 }
 
 // nodeAddresses are the addresses of several nodes on the page. The port behind each is taken too.
-var nodeAddresses = []string{"127.0.0.1:8110", "127.0.0.1:8111", "127.0.0.1:8112", "127.0.0.1:8120", "127.0.0.1:8121", "127.0.0.1:8122",
-	"127.0.0.1:8130", "127.0.0.1:8131", "127.0.0.1:8132", "127.0.0.1:8090"}
+var nodeAddresses = []string{
+	"127.0.0.1:8110", "127.0.0.1:8111", "127.0.0.1:8112", "127.0.0.1:8120", "127.0.0.1:8121", "127.0.0.1:8122",
+	"127.0.0.1:8130", "127.0.0.1:8131", "127.0.0.1:8132", "127.0.0.1:8090",
+}
 
 // addresses are the addresses on the page, each before the one that this shell uses in its place.
 func (sh *shell) addresses() []string {
