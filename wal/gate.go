@@ -8,7 +8,7 @@ package wal
 // Where several machines share the journal, Tell waits until this one is certain that it still owns
 // it, and releases nothing if it does not.
 func (s *Store) Tell(_ Stream, outs []Out) {
-	if s.shared != nil && len(outs) > 0 && !s.certain() {
+	if s.shared != nil && len(outs) > 0 && (s.shared.resigned.Load() || !s.certain()) {
 		return
 	}
 	s.release(outs)

@@ -43,7 +43,7 @@ func (w *writer) share(ctx context.Context, prev Head) error {
 	if err != nil {
 		return err
 	}
-	for {
+	for tries := 0; ; tries++ {
 		err := sh.lead.Log.Append(ctx, sh.log, prev.Position, batch)
 		switch {
 		case err == nil:
@@ -53,7 +53,9 @@ func (w *writer) share(ctx context.Context, prev Head) error {
 		case ctx.Err() != nil:
 			return fmt.Errorf("batch %d: %w", w.m.newest.Position, err)
 		}
-		w.s.opts.Log.Warn("wal: the log does not take a batch; trying on", "batch", w.m.newest.Position, "error", err)
+		if tries%warnEvery == 0 {
+			w.s.opts.Log.Warn("wal: the log does not take a batch; trying on", "batch", w.m.newest.Position, "error", err)
+		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(appendAgain):
@@ -64,8 +66,11 @@ func (w *writer) share(ctx context.Context, prev Head) error {
 // appendAgain is the time between two tries to add the same batch to a log.
 const appendAgain = 20 * time.Millisecond
 
+// warnEvery is after how many such tries there is another warning.
+const warnEvery = 250
+
 // Resign gives the log up in favour of the node next, or of any, behind everything that was
-// appended. Nothing can be appended after it. It returns once the log has it; where the log does not
+// appended. Nothing can be appended after it, and nothing that was only read is released. It returns once the log has it; where the log does not
 // take it for as long as Close waits, the store fails. The store must then be closed.
 func (s *Store) Resign(next string) error {
 	done := make(resultOut, 1)
@@ -75,6 +80,7 @@ func (s *Store) Resign(next string) error {
 		s.mu.Unlock()
 		return ErrClosed
 	}
+	s.shared.resigned.Store(true)
 	s.submitted.Add(1)
 	s.queue = append(s.queue, e)
 	s.closing = true

@@ -62,7 +62,7 @@ type Log interface {
 	// remove fewer, and never the newest.
 	Trim(ctx context.Context, log uint16, upto uint64) error
 
-	// Size returns how many bytes the log's database has, and how many it may have at most.
+	// Size returns how many bytes of the log's database are in use, and how many it may have at most.
 	Size(ctx context.Context) (bytes, most int64, err error)
 
 	// Close ends the connection. Calls that are under way fail.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -12,11 +13,12 @@ import (
 // shared is what a store has beyond others if its journal is in a Log. All but lead is used by
 // one goroutine at a time: whoever calls Apply, and after Lead the writer.
 type shared struct {
-	log    uint16
-	owner  Owner
-	batch  *pebble.Batch
-	lead   *Lead              // nil: the store follows
-	cancel context.CancelFunc // ends the writer's waiting for the log
+	log      uint16
+	owner    Owner
+	batch    *pebble.Batch
+	resigned atomic.Bool        // Resign was called: the log may have another owner
+	lead     *Lead              // nil: the store follows
+	cancel   context.CancelFunc // ends the writer's waiting for the log
 }
 
 // Cluster returns the ID of the cluster whose journal the store has; empty: none's.

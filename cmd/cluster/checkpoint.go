@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -47,8 +48,9 @@ func sendCheckpoint(ctx *fasthttp.RequestCtx, store *wal.Store, dataDir string, 
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	ctx.SetContentType("application/x-tar")
+	conn := ctx.Conn()
 	ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
-		t := tar.NewWriter(w)
+		t := tar.NewWriter(patient{w, conn})
 		err := t.AddFS(os.DirFS(dir))
 		if err == nil { // else the other side knows that it has not everything
 			err = t.WriteHeader(&tar.Header{Name: lastEntry, Mode: 0o600})
@@ -58,6 +60,36 @@ func sendCheckpoint(ctx *fasthttp.RequestCtx, store *wal.Store, dataDir string, 
 		over()
 	})
 	return nil
+}
+
+// pieceWithin is how long one piece of a copy may take. The copy as a whole may take as long as it does.
+const pieceWithin = time.Minute
+
+// patient writes a copy's pieces: each has time of its own, in place of the one that the answer has.
+type patient struct {
+	w    io.Writer
+	conn net.Conn
+}
+
+// Write implements io.Writer.
+func (p patient) Write(b []byte) (int, error) {
+	if err := p.conn.SetWriteDeadline(time.Now().Add(pieceWithin)); err != nil {
+		return 0, err
+	}
+	return p.w.Write(b)
+}
+
+// impatient reads a copy's pieces, and is cancelled where one does not come in time.
+type impatient struct {
+	r    io.Reader
+	idle *time.Timer
+}
+
+// Read implements io.Reader.
+func (i impatient) Read(b []byte) (int, error) {
+	n, err := i.r.Read(b)
+	i.idle.Reset(pieceWithin)
+	return n, err
 }
 
 // fetchCheckpoint replaces the folder's journal with a copy of another node's. The journal that was
@@ -80,6 +112,8 @@ func fetchCheckpoint(ctx context.Context, from string, t *tls.Config, dataDir st
 }
 
 func fetchFiles(ctx context.Context, from string, t *tls.Config, dir string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, from+checkpointPath, nil)
 	if err != nil {
 		return err
@@ -93,7 +127,9 @@ func fetchFiles(ctx context.Context, from string, t *tls.Config, dir string) err
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("answered %s", answer.Status)
 	}
-	return unpack(tar.NewReader(answer.Body), dir)
+	idle := time.AfterFunc(pieceWithin, cancel)
+	defer idle.Stop()
+	return unpack(tar.NewReader(impatient{answer.Body, idle}), dir)
 }
 
 // lastEntry is the name of a copy's last entry. A tar that is cut between two of its blocks looks whole.

@@ -43,7 +43,7 @@ func (s *Served) openEdges() error {
 		limits  httpapi.ConnectionOptions
 	}{
 		{forward.Merchant, c.Listen, &s.MerchantAddr, s.forward.Handler(forward.Merchant), httpapi.ConnectionOptions{
-			TLS: s.certs[0].Config(), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies, Log: c.Log,
+			TLS: s.certs[0].Config(), Total: engine.Room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies, Log: c.Log,
 		}},
 		{forward.Operator, c.AdminListen, &s.AdminAddr, s.standby(), httpapi.ConnectionOptions{
 			TLS: s.certs[1].Config(), Total: nodeConnections, PerIP: nodeConnections / 8, Trusted: machineItself, Log: c.Log,
@@ -110,11 +110,27 @@ func (s *Served) edge(face forward.Face) *edge {
 // standby returns the operator API of a node that is not the owner.
 func (s *Served) standby() fasthttp.RequestHandler {
 	clocks := machine.Clocks()
-	return s.operators(admin.NewStandby(admin.Standby{
+	s.asStandby = s.operators(admin.NewStandby(admin.Standby{
 		Cluster: s, Ready: s.ready, Metrics: s.meters.handler(), GuardMetrics: s.certs[1] != nil,
 		Version: s.build.Version, Commit: s.build.Commit, Token: s.Token, Now: clocks.Wall, Log: s.config.Log,
 		Next: s.forwardOperator(),
 	}))
+	return s.asStandby
+}
+
+// operatorsOf wraps the operator API of the engine over a node's journal: while that is not certain to be
+// the owner, it answers as any other node.
+func (s *Served) operatorsOf(n *node) func(fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+		own := s.operators(next)
+		return func(ctx *fasthttp.RequestCtx) {
+			if n.serves() {
+				own(ctx)
+			} else {
+				s.asStandby(ctx)
+			}
+		}
+	}
 }
 
 // ready reports whether the node serves or forwards.

@@ -17,6 +17,7 @@ const (
 	// heldForGone is how large the log's database may be before it is trimmed although a node that is
 	// gone lacks batches: it copies another node's journal when it returns. A node that reads a long
 	// log makes the log's owner hold all of it in memory, which is why this is not more.
+	// A node that is there, and lacks them, holds half of what the database may have.
 	heldForGone = 512 << 20
 )
 
@@ -50,7 +51,7 @@ func (k *keeper) trim(ctx context.Context) error {
 	k.n.mu.Lock()
 	now := k.n.elapsed()
 	for name, is := range k.n.seen {
-		if name != k.n.name && is.Wrong == "" && (is.alive(now) || bytes < heldForGone) {
+		if held := is.alive(now) && bytes < most/2 || bytes < heldForGone; name != k.n.name && is.Wrong == "" && held {
 			upto = min(upto, is.Synced)
 		}
 	}

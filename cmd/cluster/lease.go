@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,7 +60,10 @@ func (l *lease) lost() bool {
 }
 
 // certain waits until the node is certain; false: it never will be.
-func (l *lease) certain() bool {
+func (l *lease) certain() bool { return l.certainBy(context.Background()) }
+
+// certainBy is certain, and false where the context ends first.
+func (l *lease) certainBy(ctx context.Context) bool {
 	for {
 		l.mu.Lock()
 		gone, changed := l.gone, l.changed
@@ -70,7 +74,11 @@ func (l *lease) certain() bool {
 		if int64(l.elapsed()) < l.until.Load() {
 			return true
 		}
-		<-changed
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
 	}
 }
 

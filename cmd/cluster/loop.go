@@ -14,10 +14,13 @@ import (
 // renews its state.
 func (n *node) register(ctx context.Context) error {
 	n.version = wal.NodeVersion{Name: n.name}
-	for began := n.elapsed(); ; {
+	for began := time.Duration(0); ; {
 		all, err := n.log.Nodes(ctx)
 		if err != nil {
 			return unanswered(err)
+		}
+		if began == 0 { // the first reading may have taken long
+			began = n.elapsed()
 		}
 		if may, err := n.mayRegister(all, began); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"pixd/actors/strictjson"
@@ -25,6 +26,7 @@ type node struct {
 	store   *wal.Store
 	cluster wal.Cluster
 	maker   *snapshots.Maker   // of this node's journal
+	over    atomic.Bool        // the engine over it has ended, or is about to
 	unmake  context.CancelFunc // cuts short the snapshot that is being made
 	elapsed func() time.Duration
 	slog    *slog.Logger
@@ -210,6 +212,9 @@ func (n *node) owns() bool {
 	return o.Name == n.name && o.Run == n.self.Run
 }
 
+// serves reports whether the engine over this node's journal may do something now.
+func (n *node) serves() bool { return n.lease.valid() && !n.over.Load() }
+
 // broken notes a batch that does not continue this node's journal: the node follows no more.
 func (n *node) broken(err error) bool {
 	if wrong := (*wal.OutOfPlace)(nil); !errors.As(err, &wrong) {
@@ -235,7 +240,7 @@ func (n *node) where() (name, url string, ok bool) {
 	now := n.elapsed()
 	n.noteOwner(now)
 	if n.owner.Name == n.name && n.owner.Run == n.self.Run {
-		return n.name, n.self.URL, true
+		return n.name, n.self.URL, n.serves()
 	}
 	is := n.seen[n.owner.Name]
 	return n.owner.Name, is.URL, n.owner.Name != "" && is.Run == n.owner.Run && is.alive(now)

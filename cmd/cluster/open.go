@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"pixd/actors/layout"
@@ -31,9 +32,18 @@ func (s *Served) openLog(ctx context.Context) (err error) {
 }
 
 func logTLS(f *Flags) (*tls.Config, error) {
-	t, err := certificate.Trusting("log-ca", f.LogCA)
-	if err != nil || f.LogTLS.Cert == "" {
-		return t, err
+	var t *tls.Config // nil: the system's authorities
+	if f.LogCA != "" {
+		var err error
+		if t, err = certificate.Trusting("log-ca", f.LogCA); err != nil {
+			return nil, err
+		}
+	}
+	if t == nil && strings.Contains(f.Log, "https://") {
+		t = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if f.LogTLS.Cert == "" {
+		return t, nil
 	}
 	own, err := certificate.Read("log", f.LogTLS)
 	if err != nil {
@@ -108,12 +118,15 @@ func (s *Served) openNode(ctx context.Context) (_ *node, err error) {
 	return n, errors.Join(n.longEnough(ctx, agreed), s.newMaker(n))
 }
 
-// fetch copies the journal from another node that is there.
+// fetch copies the journal from another node that is there. Each call begins with another of them: what
+// one of them has may not be enough.
 func (s *Served) fetch(ctx context.Context) error {
 	told := time.Time{}
 	for {
 		err := errors.New("no other node is there")
-		for _, p := range s.peers {
+		s.fetched++
+		for i := range s.peers {
+			p := s.peers[(i+s.fetched)%len(s.peers)]
 			if p.name == s.flags.Node {
 				continue
 			}

@@ -101,8 +101,8 @@ func (f *Flags) checkLog() error {
 		return nil
 	}
 	for one := range strings.SplitSeq(f.Log, ",") {
-		if u, err := url.Parse(one); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return fmt.Errorf("--log %q: %s, or http://HOST:PORT or https://HOST:PORT, separated by commas", one, Embedded)
+		if u, err := url.Parse(one); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+			return fmt.Errorf("--log: %s, or http://HOST:PORT or https://HOST:PORT, without a password, separated by commas", Embedded)
 		}
 	}
 	return f.LogTLS.Check("log")

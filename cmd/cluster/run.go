@@ -96,6 +96,13 @@ func (n *node) isWrong() bool {
 	return n.wrong != ""
 }
 
+// follows reports whether the node has a journal that others may copy: it serves it, or follows with it.
+func (n *node) follows() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.wrong == "" && n.role != roleJoining
+}
+
 // own serves until the log is handed over, or ctx ends.
 func (s *Served) own(ctx context.Context, n *node) (again bool, err error) {
 	began := time.Now()
@@ -150,6 +157,7 @@ func (s *Served) disown(n *node, e *engine.Served) error {
 		edge.serve()
 	}
 	err := e.Drain()
+	n.over.Store(true)
 	s.engine.Store(nil)
 	n.endSnapshots()
 	for until := time.Now().Add(drainFor); s.inHand.Load() > 0 && time.Now().Before(until); {
@@ -199,12 +207,12 @@ func (s *Served) engineConfig(ctx context.Context, n *node, r *resignation) engi
 	c.Starting = ctx
 	c.OnFailure = s.failed
 	sh := &engine.Shared{
-		Store: n.store, Cluster: s, Snapshots: n.maker, Operators: s.operators, Collectors: []prometheus.Collector{s.meters},
+		Store: n.store, Cluster: s, Snapshots: n.maker, Operators: s.operatorsOf(n), Certain: n.lease.certainBy, Collectors: []prometheus.Collector{s.meters},
 		Lead: wal.Lead{Log: timed{s.log, s.meters}, Certain: s.certainty(n)},
 		Door: func(face forward.Face, h fasthttp.RequestHandler) fasthttp.RequestHandler {
 			elsewhere := s.forward.Handler(face)
 			return func(ctx *fasthttp.RequestCtx) {
-				if n.lease.valid() {
+				if n.serves() {
 					h(ctx)
 				} else {
 					elsewhere(ctx)

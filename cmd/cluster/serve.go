@@ -37,22 +37,25 @@ type Served struct {
 	peers     []peer
 	certs     [4]*certificate.Certificate // of the merchant API, the operator API, the notices and the other nodes
 	clientTLS *tls.Config                 // towards other nodes; nil: plain HTTP
+	serverTLS *tls.Config                 // of the listener for other nodes; nil: plain HTTP
 	elapsed   func() time.Duration
 
-	member  *etcdlog.Member // nil: the etcd is another's
-	up      atomic.Pointer[upMember]
-	hadData bool // the folder had data of a member at the start
-	log     wal.Log
-	node    atomic.Pointer[node]
-	engine  atomic.Pointer[engine.Served] // nil: this node is not the owner, or does not serve yet
-	forward *forward.Forwarder
-	operate *forward.Forwarder // of operators
-	toMaker *forward.Forwarder // to the node that makes snapshots
-	edges   []*edge
-	inside  *fasthttp.Server // for the other nodes
-	sending atomic.Bool      // a copy of the journal is being sent
-	inHand  atomic.Int64     // forwarded requests that the engine has
-	meters  *meters
+	member    *etcdlog.Member // nil: the etcd is another's
+	up        atomic.Pointer[upMember]
+	hadData   bool // the folder had data of a member at the start
+	log       wal.Log
+	node      atomic.Pointer[node]
+	engine    atomic.Pointer[engine.Served] // nil: this node is not the owner, or does not serve yet
+	forward   *forward.Forwarder
+	operate   *forward.Forwarder      // of operators
+	asStandby fasthttp.RequestHandler // the operator API of a node that is not the owner
+	toMaker   *forward.Forwarder      // to the node that makes snapshots
+	edges     []*edge
+	inside    *fasthttp.Server // for the other nodes
+	fetched   int              // how often the journal was copied from others
+	sending   atomic.Bool      // a copy of the journal is being sent
+	inHand    atomic.Int64     // forwarded requests that the engine has
+	meters    *meters
 
 	ends     chan error // receives an error when a listener, or the node, ends by itself
 	handover chan order
@@ -121,7 +124,10 @@ func (s *Served) readFiles(context.Context) (err error) {
 			return err
 		}
 	}
-	if s.certs[3], _, s.clientTLS, err = forward.TLS(f.TLS.Cert, f.TLS.Key, f.CA); err != nil {
+	if s.certs[3], s.serverTLS, s.clientTLS, err = forward.TLS(f.TLS.Cert, f.TLS.Key, f.CA); err != nil {
+		return err
+	}
+	if err := c.CheckFiles(); err != nil {
 		return err
 	}
 	if err := c.MakeFolder(); err != nil {
@@ -134,10 +140,6 @@ func (s *Served) readFiles(context.Context) (err error) {
 // openPorts takes the ports and begins to serve them.
 func (s *Served) openPorts(context.Context) error {
 	c, f := &s.config, &s.flags
-	_, server, _, err := forward.TLS(f.TLS.Cert, f.TLS.Key, f.CA)
-	if err != nil {
-		return err
-	}
 	s.hadData = hasLogData(c.DataDir)
 	port, err := engine.Listen(f.Listen)
 	if err != nil {
@@ -148,7 +150,7 @@ func (s *Served) openPorts(context.Context) error {
 	s.operate = forward.New(forward.Options{Owner: s.where, Self: f.Node, TLS: s.clientTLS, Forwarded: s.meters.forwarded.Inc, NoOwner: control.NotReady, Log: c.Log})
 	s.toMaker = forward.New(forward.Options{Owner: s.whereSnapshots, Self: f.Node, TLS: s.clientTLS, NoOwner: control.NotReady, Log: c.Log})
 	s.inside = forward.NewServer(forward.Receive(s.handler, c.Log), s.answerNode, c.Log)
-	s.serve(s.inside, httpapi.Limit(port, httpapi.ConnectionOptions{TLS: server, Log: c.Log}))
+	s.serve(s.inside, httpapi.Limit(port, httpapi.ConnectionOptions{TLS: s.serverTLS, Total: engine.Room(c.Log), Log: c.Log}))
 	return s.openEdges()
 }
 
@@ -190,7 +192,7 @@ func (s *Served) handler(face forward.Face) fasthttp.RequestHandler {
 	}
 	s.inHand.Add(1) // before the engine is read: whoever takes the engine away waits for those that have it
 	e, n := s.engine.Load(), s.node.Load()
-	if e == nil || n == nil || !n.lease.valid() {
+	if e == nil || n == nil || !n.serves() {
 		s.inHand.Add(-1)
 		return nil
 	}
@@ -218,7 +220,7 @@ func (s *Served) answerNode(ctx *fasthttp.RequestCtx) {
 		answerJSON(ctx, s.hello())
 	case checkpointPath:
 		n := s.node.Load()
-		if n == nil || s.sending.Swap(true) {
+		if n == nil || !n.follows() || s.sending.Swap(true) {
 			ctx.SetStatusCode(fasthttp.StatusServiceUnavailable)
 			return
 		}

@@ -84,9 +84,6 @@ func (h *heads) since(position uint64, now time.Duration) time.Duration {
 	return now - first
 }
 
-// handoverFor is how long a handover may take until the new owner serves.
-const handoverFor = 30 * time.Second
-
 // Handover implements admin.Cluster.
 func (s *Served) Handover(to string) (admin.ClusterStatus, error) {
 	n := s.node.Load()
@@ -107,7 +104,7 @@ func (s *Served) Handover(to string) (admin.ClusterStatus, error) {
 			if err := <-o.done; err != nil {
 				s.config.Log.Warn("cluster: the handover failed", "error", err)
 			}
-		case <-time.After(handoverFor):
+		case <-time.After(time.Second): // another handover is under way
 		}
 	}()
 	return n.status(), nil

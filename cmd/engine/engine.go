@@ -214,7 +214,7 @@ func (e *Engine) connect() (err error) {
 		err = e.connectProvider()
 	}
 	if sh := e.Config.Shared; err == nil && sh != nil {
-		e.scheme.Scheme = fenced{e.scheme.Scheme, sh.Lead.Certain}
+		e.scheme.Scheme = fenced{e.scheme.Scheme, sh.Certain}
 	}
 	if err == nil && e.Config.wrapScheme != nil {
 		e.scheme.Scheme = e.Config.wrapScheme(e.scheme.Scheme)

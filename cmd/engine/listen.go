@@ -197,9 +197,9 @@ const (
 // loopback are this machine's own addresses.
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// room returns how many connections merchants may have. Connections must leave file
+// Room returns how many connections merchants may have. Connections must leave file
 // descriptors to the stores: a store that cannot open its next file ends the process.
-func room(log *slog.Logger) int {
+func Room(log *slog.Logger) int {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
 		log.Warn("the limit of open files cannot be told", "error", err)

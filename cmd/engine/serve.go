@@ -35,7 +35,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		s.meters.registry.MustRegister(c.Shared.Collectors...)
 	}
 	s.connections = httpapi.Limit(merchant, httpapi.ConnectionOptions{
-		TLS: s.certs[0].Config(), Total: room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
+		TLS: s.certs[0].Config(), Total: Room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
 		Refused: s.meters.merchant.answered, Log: c.Log,
 	})
 	if s.intake, err = overload.NewIntake(s.connections.Open); err != nil {
@@ -84,6 +84,14 @@ func (s *Served) newAdmission() *overload.Admission {
 			return s.Store.Submitted(), durable
 		},
 	})
+}
+
+// CheckFiles reads the files that the settings name and that an engine reads at its start: one of several
+// nodes starts its engine long after it was started itself.
+func (c *Config) CheckFiles() error {
+	_, err := c.banks()
+	_, trust := c.schemePeer().trust()
+	return errors.Join(err, trust)
 }
 
 // banks reads the file that --ispb-table names.

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/cmd/forward"
 	"pixd/cmd/snapshots"
@@ -19,6 +20,8 @@ import (
 type Shared struct {
 	Store *wal.Store // follows the log up to the batch that has made this node the owner; the engine closes it
 	Lead  wal.Lead
+
+	Certain func(context.Context) bool // as Lead.Certain, and false where the context ends first
 
 	Merchant, Admin, Scheme net.Listener // in place of the ports of Config; Scheme may be nil
 	Cluster                 admin.Cluster
@@ -41,18 +44,19 @@ const (
 	AlertLogFull     = "log_full"     // the log's database has half of what it may have
 )
 
-// fenced is a scheme that moves money only while this node is certain that it owns the log.
+// fenced is a scheme that is told of nothing but while this node is certain that it owns the log. It may
+// be asked at any time.
 type fenced struct {
 	scheme.Scheme
-	certain func() bool
+	certain func(context.Context) bool
 }
 
 // errFenced says that nothing was sent: another node goes on with the payment.
-var errFenced = errors.New("another node owns the log: nothing was sent")
+var errFenced = errors.New("this node is not certain that it owns the log: nothing was sent")
 
 // Submit implements scheme.Scheme.
 func (f fenced) Submit(ctx context.Context, p scheme.Payment) (scheme.State, error) {
-	if !f.certain() {
+	if !f.certain(ctx) {
 		return scheme.State{}, errFenced
 	}
 	return f.Scheme.Submit(ctx, p)
@@ -60,10 +64,26 @@ func (f fenced) Submit(ctx context.Context, p scheme.Payment) (scheme.State, err
 
 // Return implements scheme.Scheme.
 func (f fenced) Return(ctx context.Context, r scheme.Refund) (scheme.State, error) {
-	if !f.certain() {
+	if !f.certain(ctx) {
 		return scheme.State{}, errFenced
 	}
 	return f.Scheme.Return(ctx, r)
+}
+
+// RegisterKey implements scheme.Scheme.
+func (f fenced) RegisterKey(ctx context.Context, k pix.Key, a pix.AccountID) error {
+	if !f.certain(ctx) {
+		return errFenced
+	}
+	return f.Scheme.RegisterKey(ctx, k, a)
+}
+
+// DeregisterKey implements scheme.Scheme.
+func (f fenced) DeregisterKey(ctx context.Context, k pix.Key, a pix.AccountID) error {
+	if !f.certain(ctx) {
+		return errFenced
+	}
+	return f.Scheme.DeregisterKey(ctx, k, a)
 }
 
 // resign hands the log over, if the engine has one and is to.

@@ -112,7 +112,7 @@ func (l *Log) Size(ctx context.Context) (bytes, most int64, err error) {
 		if quota <= 0 {
 			quota = defaultQuota
 		}
-		bytes = max(bytes, s.DbSize)
+		bytes = max(bytes, s.DbSizeInUse)
 		if most == 0 || quota < most {
 			most = quota
 		}

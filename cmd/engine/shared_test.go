@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"pixd/actors/pix"
+	"pixd/actors/scheme"
+)
+
+// toldScheme is a scheme that counts what it is told, and what it is asked.
+type toldScheme struct {
+	scheme.Scheme
+	writes, questions int
+}
+
+func (s *toldScheme) Submit(context.Context, scheme.Payment) (scheme.State, error) {
+	s.writes++
+	return scheme.State{}, nil
+}
+
+func (s *toldScheme) Return(context.Context, scheme.Refund) (scheme.State, error) {
+	s.writes++
+	return scheme.State{}, nil
+}
+
+func (s *toldScheme) RegisterKey(context.Context, pix.Key, pix.AccountID) error {
+	s.writes++
+	return nil
+}
+
+func (s *toldScheme) DeregisterKey(context.Context, pix.Key, pix.AccountID) error {
+	s.writes++
+	return nil
+}
+
+func (s *toldScheme) Ask(context.Context, pix.TxID, string) (scheme.State, error) {
+	s.questions++
+	return scheme.State{}, nil
+}
+
+// TestFenced checks that the scheme is told of nothing while a node is not certain that it owns the log,
+// and that it may be asked.
+func TestFenced(t *testing.T) {
+	is, ctx := &toldScheme{}, t.Context()
+	certain := false
+	f := fenced{is, func(context.Context) bool { return certain }}
+	all := func() (errs []error) {
+		_, submitted := f.Submit(ctx, scheme.Payment{})
+		_, returned := f.Return(ctx, scheme.Refund{})
+		return append(errs, submitted, returned, f.RegisterKey(ctx, pix.Key{}, 0), f.DeregisterKey(ctx, pix.Key{}, 0))
+	}
+	for i, err := range all() {
+		if !errors.Is(err, errFenced) {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+	if _, err := f.Ask(ctx, pix.TxID{}, ""); err != nil || is.writes != 0 || is.questions != 1 {
+		t.Errorf("told %d times and asked %d times, %v", is.writes, is.questions, err)
+	}
+	certain = true
+	if err := errors.Join(all()...); err != nil || is.writes != 4 {
+		t.Errorf("told %d times, %v", is.writes, err)
+	}
+}

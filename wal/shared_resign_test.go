@@ -1,0 +1,75 @@
+package wal_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"pixd/wal"
+	"pixd/wal/waltest"
+)
+
+// lateLog is a log whose answers to appends are held back.
+type lateLog struct {
+	wal.Log
+	came chan struct{} // receives a value when the log has taken a batch
+	hold chan struct{} // closed: answers are given
+}
+
+// Append implements wal.Log.
+func (l *lateLog) Append(ctx context.Context, log uint16, after uint64, batch []byte) error {
+	err := l.Log.Append(ctx, log, after, batch)
+	l.came <- struct{}{}
+	<-l.hold
+	return err
+}
+
+// TestSharedResignedReads checks that a copy which hands over answers no read any more, although it does
+// not know yet that the log has another owner.
+func TestSharedResignedReads(t *testing.T) {
+	tape := waltest.NewTape()
+	a, b := openShared(t, tape, "a", vfs.NewMem()), openShared(t, tape, "b", vfs.NewMem())
+	late := &lateLog{Log: a.reel, came: make(chan struct{}, 1), hold: make(chan struct{})}
+	after, batch, err := a.store.OwnBatch(wal.Owner{Name: "a", Run: "a1"})
+	if err == nil {
+		err = a.reel.Take(t.Context(), 0, after, wal.NodeVersion{}, batch)
+	}
+	if err == nil {
+		err = a.follow()
+	}
+	if err == nil {
+		err = a.store.Lead(wal.Lead{Log: late, Certain: func() bool { return true }}) // it still renews itself
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	resigned := make(chan error, 1)
+	go func() { resigned <- a.store.Resign("b") }()
+	<-late.came
+	b.own()
+	b.mustAppend(3)
+	looked := make(chan error, 1)
+	go func() {
+		looked <- a.store.Look(7, func(v *wal.View) error {
+			_, _, err := v.Get([]byte("r2"))
+			return err
+		})
+	}()
+	select {
+	case err := <-looked:
+		t.Error("the former owner has answered a read:", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(late.hold)
+	if err := <-resigned; err != nil {
+		t.Error(err)
+	}
+	if err := a.store.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-looked; err == nil {
+		t.Error("the read succeeded")
+	}
+}
