@@ -101,8 +101,11 @@ func (f *Flags) checkLog() error {
 		return nil
 	}
 	for one := range strings.SplitSeq(f.Log, ",") {
-		if u, err := url.Parse(one); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-			return fmt.Errorf("--log: %s, or http://HOST:PORT or https://HOST:PORT, without a password, separated by commas", Embedded)
+		switch u, err := url.Parse(one); {
+		case err == nil && u.User != nil: // it would be in the log
+			return errors.New("--log: an etcd is not asked with a name and a password; --log-cert and --log-key are for that")
+		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+			return fmt.Errorf("--log %q: %s, or http://HOST:PORT or https://HOST:PORT, separated by commas", one, Embedded)
 		}
 	}
 	return f.LogTLS.Check("log")

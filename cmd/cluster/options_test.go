@@ -38,6 +38,7 @@ func TestFlagsRefused(t *testing.T) {
 		`https:// goes with`:             func(f *Flags, _ *engine.Config) { f.Peers = "a=https://h:1" },
 		`http:// without`:                func(f *Flags, _ *engine.Config) { f.TLS = certificate.Files{Cert: "c", Key: "k"} },
 		`--log: embedded`:                func(f *Flags, _ *engine.Config) { f.Log = "x" },
+		`a name and a password`:          func(f *Flags, _ *engine.Config) { f.Log = "http://root:secret@h:1" },
 		`are for an etcd of its own`:     func(f *Flags, _ *engine.Config) { f.LogCA = "ca" },
 		`--log-prefix is empty`:          func(f *Flags, _ *engine.Config) { f.LogPrefix = "" },
 		`--snapshot-on "x"`:              func(f *Flags, _ *engine.Config) { f.SnapshotOn = "x" },
