@@ -37,7 +37,7 @@ func TestFlagsRefused(t *testing.T) {
 		`a="http://h:1/x"`:               func(f *Flags, _ *engine.Config) { f.Peers = "a=http://h:1/x" },
 		`https:// goes with`:             func(f *Flags, _ *engine.Config) { f.Peers = "a=https://h:1" },
 		`http:// without`:                func(f *Flags, _ *engine.Config) { f.TLS = certificate.Files{Cert: "c", Key: "k"} },
-		`--log: embedded`:                func(f *Flags, _ *engine.Config) { f.Log = "x" },
+		`--log "x": embedded`:            func(f *Flags, _ *engine.Config) { f.Log = "x" },
 		`a name and a password`:          func(f *Flags, _ *engine.Config) { f.Log = "http://root:secret@h:1" },
 		`are for an etcd of its own`:     func(f *Flags, _ *engine.Config) { f.LogCA = "ca" },
 		`--log-prefix is empty`:          func(f *Flags, _ *engine.Config) { f.LogPrefix = "" },
