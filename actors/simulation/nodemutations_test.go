@@ -83,7 +83,7 @@ var nodeMutations = []mutation{
 	{
 		"read-of-the-fenced", "what a node reads leaves although it is no longer certain to be the owner",
 		"wal/gate.go",
-		"if s.shared != nil && len(outs) > 0 && !s.certain() {",
+		"if s.shared != nil && len(outs) > 0 && (s.shared.resigned.Load() || !s.certain()) {",
 		"if s.shared == nil && !s.certain() {",
 	},
 	{
