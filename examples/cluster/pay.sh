@@ -5,7 +5,7 @@
 #   pay.sh FOLDER COUNT
 set -euo pipefail
 dir=$1 count=$2 run=$(date +%s)
-. "$dir/secrets"
+. "$dir/env"
 nodes=(127.0.0.1:8110 127.0.0.1:8120 127.0.0.1:8130)
 value() { sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p" | head -n 1; }
 id=$(value client_id <"$dir/key") secret=$(value client_secret <"$dir/key")

@@ -2,7 +2,7 @@
 # Starts three nodes on this machine, with the scheme's simulator beside them and a funded account,
 # and prints what to paste. Ctrl-C ends all four.
 #
-#   up.sh [FOLDER]    everything is kept in FOLDER (./pixd-cluster); pixd must be on the PATH
+#   up.sh [FOLDER]    everything is kept in FOLDER (./pixd-cluster); pixd must be on the PATH here
 set -euo pipefail
 dir=$(realpath -m "${1:-pixd-cluster}")
 pay=$(realpath "$(dirname "$0")/pay.sh")
@@ -11,7 +11,11 @@ mkdir -p "$dir"
 	umask 077
 	printf 'export PIXD_SCHEME_SECRET=%s\nexport PIXD_ADMIN_TOKEN=%s\n' "$(openssl rand -hex 32)" "$(openssl rand -hex 16)" >"$dir/secrets"
 )
-. "$dir/secrets"
+cat >"$dir/env" <<T
+. $dir/secrets
+export PATH=$(dirname "$(realpath "$(command -v pixd)")"):\$PATH
+T
+. "$dir/env"
 
 trap 'trap - EXIT; kill $(jobs -p) 2>/dev/null; wait' EXIT
 trap 'exit 0' INT TERM
@@ -19,7 +23,7 @@ trap 'exit 0' INT TERM
 pixd sim --data-dir "$dir/sim" --engine http://127.0.0.1:8111,http://127.0.0.1:8121,http://127.0.0.1:8131 2>"$dir/sim.log" &
 node() { # node NAME FIRST-PORT: merchants, operators, other nodes, and etcd on the port after that
 	cat >"$dir/$1.sh" <<T
-. $dir/secrets
+. $dir/env
 echo \$\$ >$dir/$1.pid
 exec pixd serve --node $1 --data-dir $dir/$1 --listen 127.0.0.1:$2 --admin-listen 127.0.0.1:$(($2 + 1)) \\
 	--cluster-listen 127.0.0.1:$(($2 + 2)) --cluster-peers a=http://127.0.0.1:8112,b=http://127.0.0.1:8122,c=http://127.0.0.1:8132 \\
@@ -55,10 +59,10 @@ cat <<T
 Three nodes share account $(cat "$dir/account"), which has 100,000.00 BRL. Paste these into another terminal.
 
 # Who is the owner, and do the others follow?
-. $dir/secrets; pixd cluster status --admin $admin
+. $dir/env; pixd cluster status --admin $admin
 
 # Pay out 300 times through all three nodes; after 2 s the owner is killed. Each payout is there once.
-. $dir/secrets; (sleep 2; kill -9 \$(cat $dir/\$(pixd cluster status --admin $admin --json | sed -n 's/.*"owner": *"\([^"]*\)".*/\1/p' | head -n 1).pid)) & $pay $dir 300
+. $dir/env; (sleep 2; kill -9 \$(cat $dir/\$(pixd cluster status --admin $admin --json | sed -n 's/.*"owner": *"\([^"]*\)".*/\1/p' | head -n 1).pid)) & $pay $dir 300
 
 # Start the lost node again (NAME is a, b or c): it follows.
 bash $dir/NAME.sh &
