@@ -90,6 +90,16 @@ func (e *Entry) Check() {
 	}
 }
 
+// mostShared is the size in bytes of the largest entry that fits into one request to a Log's etcd.
+const mostShared = 4 << 20
+
+// checkShared panics on an entry that no Log takes: the journal's writer would try it for ever.
+func (e *Entry) checkShared() {
+	if n := e.size(); n > mostShared {
+		panic(fmt.Sprintf("wal: append: stream %d: an entry of %d bytes; %d is the most for a journal that nodes share", e.Stream, n, mostShared))
+	}
+}
+
 // rowsEnd is the smallest key after all keys that a caller's rows may have.
 var rowsEnd = []byte{'z' + 1}
 

@@ -73,3 +73,28 @@ func TestSharedResignedReads(t *testing.T) {
 		t.Error("the read succeeded")
 	}
 }
+
+// TestSharedTooLarge appends an entry that no log takes: it panics, and the journal goes on.
+func TestSharedTooLarge(t *testing.T) {
+	t.Parallel()
+	c := openShared(t, waltest.NewTape(), "a", vfs.NewMem())
+	c.own()
+	row := func(bytes int) *wal.Entry {
+		return &wal.Entry{Shared: true, Ops: []wal.Op{{Kind: wal.OpSet, Key: []byte("k"), Value: make([]byte, bytes)}}}
+	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("an entry of more than 4 MiB was taken")
+			}
+		}()
+		c.store.Append(row(4 << 20))
+	}()
+	out := make(chan error, 1)
+	e := row(4<<20 - 1)
+	e.Out = []wal.Out{reply(out)}
+	c.store.Append(e)
+	if err := <-out; err != nil {
+		t.Fatal(err)
+	}
+}

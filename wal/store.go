@@ -63,6 +63,9 @@ func (s *Store) Append(e *Entry) Ticket {
 		panic("wal: append: " + s.opts.Dir + " is open for reading only")
 	}
 	e.Check()
+	if s.shared != nil {
+		e.checkShared()
+	}
 	return s.submit(e)
 }
 

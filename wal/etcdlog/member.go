@@ -24,6 +24,8 @@ type Member struct {
 	etcd   *embed.Etcd
 	client *clientv3.Client
 	o      MemberOptions
+	end    context.CancelFunc // of what runs beside
+	beside sync.WaitGroup
 
 	mu     sync.Mutex
 	logs   []*Log // to be closed with the member
@@ -42,8 +44,10 @@ func Start(ctx context.Context, o MemberOptions) (*Member, error) {
 		etcd, err := begin(ctx, config)
 		if err == nil {
 			m := &Member{etcd: etcd, client: v3client.New(etcd.Server), o: o}
-			err := m.ready(ctx)
-			if err == nil {
+			life, end := context.WithCancel(context.Background())
+			m.end = end
+			m.beside.Go(func() { m.keepRoom(life) })
+			if err = m.ready(ctx); err == nil {
 				err = m.vote(ctx)
 			}
 			if err != nil {
@@ -248,6 +252,8 @@ func (m *Member) RemoveMember(ctx context.Context, name string) error {
 func (m *Member) Close() { m.closed.Do(m.stop) }
 
 func (m *Member) stop() {
+	m.end()
+	m.beside.Wait()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, l := range m.logs {
