@@ -11,7 +11,7 @@ import (
 
 const (
 	roomEvery  = 2 * time.Second  // between two looks at whether the database is full
-	roomPauses = 10               // so many times as long as a try to make room took, the next waits
+	roomAgain  = 5 * time.Second  // after a try that did not help
 	roomWithin = 10 * time.Second // so long ending the alarm may take
 )
 
@@ -25,11 +25,11 @@ func (m *Member) keepRoom(ctx context.Context) {
 			return
 		case <-time.After(wait):
 		}
-		began := time.Now()
+		wait = roomEvery
 		if err := m.makeRoom(ctx); err != nil && ctx.Err() == nil {
 			m.o.Log.Error("etcd is full and takes nothing", "member", m.o.Name, "error", err)
+			wait = roomAgain
 		}
-		wait = max(roomEvery, roomPauses*time.Since(began))
 	}
 }
 
@@ -41,13 +41,13 @@ func (m *Member) makeRoom(ctx context.Context) error {
 		if alarm.Alarm != etcdserverpb.AlarmType_NOSPACE || alarm.MemberID != self {
 			continue
 		}
-		return m.endAlarm(ctx, clientv3.AlarmMember{MemberID: alarm.MemberID, Alarm: alarm.Alarm})
+		return m.endAlarm(ctx, &clientv3.AlarmMember{MemberID: self, Alarm: alarm.Alarm})
 	}
 	return nil
 }
 
-func (m *Member) endAlarm(ctx context.Context, alarm clientv3.AlarmMember) error {
-	began, database := time.Now(), m.etcd.Server.Backend()
+func (m *Member) endAlarm(ctx context.Context, alarm *clientv3.AlarmMember) error {
+	database := m.etcd.Server.Backend()
 	// How much of the file is in use is not known before: pages that were freed count as used until
 	// something is written.
 	if err := database.Defrag(); err != nil {
@@ -58,9 +58,9 @@ func (m *Member) endAlarm(ctx context.Context, alarm clientv3.AlarmMember) error
 	}
 	ctx, cancel := context.WithTimeout(ctx, roomWithin)
 	defer cancel()
-	if _, err := m.client.AlarmDisarm(ctx, &alarm); err != nil {
+	if _, err := m.client.AlarmDisarm(ctx, alarm); err != nil {
 		return fmt.Errorf("etcdlog: end the alarm of member %s: %w", m.o.Name, err)
 	}
-	m.o.Log.Warn("etcd was full, and has room again", "member", m.o.Name, "bytes", database.Size(), "after", time.Since(began).Round(time.Millisecond))
+	m.o.Log.Warn("etcd was full, and has room again", "member", m.o.Name, "bytes", database.Size())
 	return nil
 }
