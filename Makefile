@@ -2,6 +2,7 @@ SHELL := /bin/bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.0.0-dev)
 COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+SPECTRAL := @stoplight/spectral-cli@6.16.3
 LINTER  := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 FUZZTIME ?= 20s
@@ -17,7 +18,7 @@ MEASURED = $(shell grep -rl --include='*_test.go' '^func Benchmark' actors cmd h
 # Go would otherwise compile every package a second time.
 export GOFLAGS := $(GOFLAGS) -pgo=off
 
-.PHONY: help build run cluster test race lint fuzz bench bench-big microbench once results profile sim nodes mutations faults cluster-faults
+.PHONY: help build run cluster test race lint lint-openapi fuzz bench bench-big microbench once results profile sim nodes mutations faults cluster-faults
 .DEFAULT_GOAL := help
 
 help: ## say what each target does
@@ -43,6 +44,9 @@ race: ## run every test under the race detector
 lint: ## check style, structure and that go.mod names what is used
 	go mod tidy -diff
 	go run $(LINTER) run ./...
+
+lint-openapi: ## check the OpenAPI documents (needs npm)
+	npx --yes $(SPECTRAL) lint --fail-severity hint --ruleset docs/openapi/.spectral.yaml docs/openapi/*.yaml
 
 fuzz: ## fuzz what parses, FUZZTIME each (20s, or 3000x)
 	go test ./actors/strictjson -run '^$$' -fuzz FuzzDecode -fuzztime $(FUZZTIME)

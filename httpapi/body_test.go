@@ -78,7 +78,7 @@ var amounts = map[string]pix.Amount{
 
 func TestAmounts(t *testing.T) {
 	f := newFixture(t)
-	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout}}
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout, EndToEnd: e2e}}
 	for text, want := range amounts {
 		f.engine.command = nil
 		g := f.send(sent{path: cashOut, body: `{"amount":` + text + `,"pix_key":"a@b.com"}`})
@@ -89,8 +89,9 @@ func TestAmounts(t *testing.T) {
 		if want == 0 && (g.status != 400 || g.body != `{"errors":{"bad_request":"invalid or missing amount"}}`) {
 			t.Errorf("cash-out of %s: %d %s", text, g.status, g.body)
 		}
-		f.engine.command = nil
+		f.engine.command, f.madeUp = nil, true // a payout answers a charge
 		g = f.send(sent{path: cashIn, body: `{"amount":` + text + `}`})
+		f.madeUp = false
 		charge, taken := f.engine.command.(ledger.CreateCharge)
 		if taken != (want != 0) || charge.Amount != want {
 			t.Errorf("cash-in of %s: %+v", text, f.engine.command)
@@ -105,7 +106,7 @@ func TestAmounts(t *testing.T) {
 // that a field with the value null counts as absent.
 func TestCommands(t *testing.T) {
 	f := newFixture(t)
-	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout}}
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout, EndToEnd: e2e}}
 	f.send(sent{path: cashOut, body: `{"amount":7,"Amount":1,"description":"caf\u00e9","end_to_end_id":"` + e2e + `","external_id":" o-1 ","pix_key":"11987654321","pix_key_type":"phone","purpose":"rent","recipient_document":"123.456.789-09","recipient_ispb":"60701190","unknown":{"a":[1]}}`})
 	want := ledger.RequestPayout{
 		Amount: 700, Key: pix.Key{Type: pix.KeyPhone, Value: "+5511987654321"}, Description: "café", ExternalID: "o-1",

@@ -149,7 +149,7 @@ func turnedBack(t *testing.T, body string) string {
 // records in which case the answer was given.
 func TestCamelRequests(t *testing.T) {
 	f := newFixture(t)
-	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout}}
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout, EndToEnd: e2e}}
 	f.send(sent{path: cashOut, body: `{"amount":7,"description":"x","end_to_end_id":"` + e2e + `","external_id":"o","pix_key":"11987654321","pix_key_type":"phone","purpose":"rent","recipient_document":"12345678909","recipient_ispb":"60701190"}`})
 	want := f.engine.command
 	camel := `{"amount":7,"description":"x","endToEndId":"` + e2e + `","externalId":"o","pixKey":"11987654321","pix_key_type":"phone","purpose":"rent","recipientDocument":"12345678909","recipientIspb":"60701190"}`

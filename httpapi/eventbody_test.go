@@ -75,9 +75,12 @@ func sameMembers(t *testing.T, got map[string]any, want []string) {
 	}
 }
 
-// goldenEvent compares an event with the golden file of its kind.
+// goldenEvent compares an event with the golden file of its kind, and with the document.
 func goldenEvent(t *testing.T, kind pix.EventKind, got []byte) {
 	t.Helper()
+	if err := contract.CheckEvent(kind.String(), got); err != nil {
+		t.Error(err)
+	}
 	path := filepath.Join("testdata", "events", kind.String()+".json")
 	var b bytes.Buffer
 	if err := json.Indent(&b, got, "", "  "); err != nil {

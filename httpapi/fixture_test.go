@@ -14,6 +14,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/history"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/registry"
@@ -46,10 +47,12 @@ func (e *fakeEngine) Do(a pix.AccountID, c ledger.Command) (ledger.Answer, error
 type fakeHistory map[string]*ledger.Transaction
 
 func (h fakeHistory) Transaction(a pix.AccountID, id string) (*ledger.Transaction, error) {
-	if id == "broken" {
+	switch {
+	case id == "broken":
 		return nil, errRows
-	}
-	if a != merchant {
+	case id == "late":
+		return nil, layout.ErrTooLong
+	case a != merchant:
 		return nil, nil
 	}
 	return h[id], nil
@@ -59,8 +62,11 @@ func (h fakeHistory) Transaction(a pix.AccountID, id string) (*ledger.Transactio
 type fakeCases []*ledger.Case
 
 func (h fakeCases) Case(a pix.AccountID, id string) (*ledger.Case, error) {
-	if id == "broken" {
+	switch id {
+	case "broken":
 		return nil, errRows
+	case "late":
+		return nil, layout.ErrTooLong
 	}
 	for _, k := range h {
 		if a == merchant && k.ID.String() == id {
@@ -87,6 +93,14 @@ type lookups struct {
 	*fakeLists
 }
 
+// Cases fails as the lists do.
+func (l lookups) Cases(a pix.AccountID, status pix.CaseStatus, page, perPage int) ([]*ledger.Case, error) {
+	if l.err != nil {
+		return nil, l.err
+	}
+	return l.fakeCases.Cases(a, status, page, perPage)
+}
+
 // fixture is the merchant API in front of a fake engine, with a registry of its own.
 type fixture struct {
 	t       testing.TB
@@ -102,6 +116,7 @@ type fixture struct {
 	modest  pix.AccountID
 	turned  int
 	now     pix.Millis
+	madeUp  bool // the engine's answers are no answers, and not held against the document
 }
 
 // queueing has times that are not whole seconds, because an operator may set such times.
@@ -246,6 +261,8 @@ func (f *fixture) send(s sent) got {
 }
 
 func (f *fixture) serve(req *fasthttp.Request, ip string) got {
+	f.t.Helper()
+	at := string(req.RequestURI())
 	var ctx fasthttp.RequestCtx
 	ctx.Init(req, &net.TCPAddr{IP: net.ParseIP(ip), Port: 40000}, nil)
 	f.handler(&ctx)
@@ -253,6 +270,7 @@ func (f *fixture) serve(req *fasthttp.Request, ip string) got {
 	if kind := header("Content-Type"); kind != typeJSON && (kind != typePDF || !bytes.HasPrefix(ctx.Response.Body(), []byte("%PDF-"))) {
 		f.t.Errorf("%s %s: Content-Type %q", req.Header.Method(), req.RequestURI(), kind)
 	}
+	f.hold(at, &ctx.Request, &ctx.Response)
 	return got{ctx.Response.StatusCode(), string(ctx.Response.Body()), header}
 }
 

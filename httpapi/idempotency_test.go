@@ -15,7 +15,7 @@ import (
 
 func TestClaim(t *testing.T) {
 	f := newFixture(t)
-	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout}}
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout, EndToEnd: e2e}}
 	key := strings.Repeat("ç", 256)
 	g := f.send(sent{path: cashOut + "?a=1", body: payBody, headers: []string{"Idempotency-Key", key}})
 	if g.header("Idempotency-Key") != key || g.header("X-Idempotent-Replay") != "" {
@@ -38,6 +38,7 @@ func TestClaim(t *testing.T) {
 
 func TestStoredAnswer(t *testing.T) {
 	f := newFixture(t)
+	f.madeUp = true
 	stored := &ledger.Stored{Code: 202, Body: []byte(`{"as":"it was"}`)}
 	for _, v := range []struct{ replay, mismatch bool }{{false, false}, {true, false}, {true, true}} {
 		f.engine.answer = ledger.Answer{Stored: stored, Replay: v.replay, Mismatch: v.mismatch}
@@ -67,7 +68,7 @@ func TestMalformedJoins(t *testing.T) {
 func TestOwnEndToEnd(t *testing.T) {
 	f := newFixture(t)
 	makeKey(t, f.keys, "cli_other", keyOf(newAccount(t, f)))
-	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout, Status: pix.StatusAccepted}}
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout, Status: pix.StatusAccepted, EndToEnd: e2e}}
 	own := sent{path: cashOut, body: `{"amount":1000,"end_to_end_id":"` + e2e + `","pix_key":"a@b.com"}`}
 	for range 2 { // a second request of the same account reaches the engine too: only the scheme rejects it with DUPL
 		f.expect(own, 202, `{"worked":true,…`)
@@ -85,9 +86,10 @@ func TestOwnEndToEnd(t *testing.T) {
 	if _, recalls := f.engine.command.(ledger.Recall); !recalls {
 		t.Errorf("the engine was asked: %+v", f.engine.command)
 	}
-	f.engine.answer = ledger.Answer{Stored: &ledger.Stored{Code: 202, Body: []byte(`{"as":"it was"}`)}, Replay: true}
+	f.engine.answer, f.madeUp = ledger.Answer{Stored: &ledger.Stored{Code: 202, Body: []byte(`{"as":"it was"}`)}, Replay: true}, true
 	f.expect(own, 202, `{"as":"it was"}`)
-	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout}}
+	f.madeUp = false
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout, EndToEnd: e2e}}
 	f.expect(sent{path: cashOut, body: payBody, client: "cli_other"}, 202, `{"worked":true,…`)
 	for _, form := range []string{`{"amount":0,"end_to_end_id":"X","pix_key":"a@b.com"}`, `{"amount":0,"end_to_end_id":"Y","pix_key":"x"}`} {
 		body := strings.NewReplacer("X", e2e[:31]+"7", "Y", e2e[:31]+"8").Replace(form) // a request whose form is refused reserves no end-to-end id

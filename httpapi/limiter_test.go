@@ -173,7 +173,7 @@ func TestRateLimit(t *testing.T) {
 	o := f.options()
 	o.RateLimit = 3
 	f.handler = New(o)
-	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout}}
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout, EndToEnd: e2e}}
 	makeKey(t, f.keys, "cli_two", registry.APIKey{Whitelist: []string{"127.0.0.1", "127.0.0.2"}})
 	pay := sent{path: cashOut, body: payBody, client: "cli_two"}
 	left := func(g got) string { return g.header("x-ratelimit-remaining") }

@@ -232,7 +232,7 @@ func TestRefundClaim(t *testing.T) {
 	if !ok || c.Claim == nil {
 		t.Errorf("%+v", c)
 	}
-	f.engine.answer = ledger.Answer{Stored: &ledger.Stored{Code: 202, Body: []byte(`{"as":"it was"}`)}, Replay: true}
+	f.engine.answer, f.madeUp = ledger.Answer{Stored: &ledger.Stored{Code: 202, Body: []byte(`{"as":"it was"}`)}, Replay: true}, true
 	g := f.expect(sent{path: refundPath, body: `{}`, headers: key}, 202, `{"as":"it was"}`)
 	if g.header("X-Idempotent-Replay") != "true" {
 		t.Error("no replay header")

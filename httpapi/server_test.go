@@ -71,7 +71,7 @@ func TestCut(t *testing.T) {
 		}
 	}
 	f := newFixture(t)
-	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout}}
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout, EndToEnd: e2e}}
 	if line, err := f.dial(f.listen(), signed(payBody)).ReadString('\n'); err != nil || line != "HTTP/1.1 202 Accepted\r\n" {
 		t.Errorf("got %q, %v", line, err)
 	}
@@ -147,7 +147,7 @@ func TestHead(t *testing.T) {
 // when the server reuses its buffers for another request.
 func TestCommandsAreCopies(t *testing.T) {
 	f := newFixture(t)
-	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout}}
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout, EndToEnd: e2e}}
 	body := func(c string) string {
 		return `{"amount":1,"description":"` + strings.Repeat(c, 30) + `","external_id":"` + strings.Repeat(c, 20) + `","pix_key":"` + strings.Repeat(c, 9) + `@x.com"}`
 	}

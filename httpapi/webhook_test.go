@@ -210,10 +210,11 @@ func TestRetryDelivery(t *testing.T) {
 	f.expect(camelCased(r), 202, strings.Replace(want, "event_id", "eventId", 1))
 	keyed := r
 	keyed.headers = []string{"Idempotency-Key", "k"}
-	f.engine.answer = ledger.Answer{Stored: &ledger.Stored{Code: 202, Body: []byte(`{"kept":1}`)}, Replay: true}
+	f.engine.answer, f.madeUp = ledger.Answer{Stored: &ledger.Stored{Code: 202, Body: []byte(`{"kept":1}`)}, Replay: true}, true
 	if f.expect(keyed, 202, `{"kept":1}`); w.retries != 2 {
 		t.Error("a replay puts the delivery back in line")
 	}
+	f.madeUp = false
 	for err, status := range map[error]int{layout.ErrNoDelivery: 404, layout.ErrSubscriptionEnded: 422, errRows: 500} {
 		w.err = err
 		if g := f.send(r); g.status != status && (status != 500 || g.status < 500) {

@@ -62,6 +62,8 @@ var knows = []struct {
 	{"wal/waltest", []string{"wal"}},
 	{"snapshot", nil},
 	{"httpapi", []string{"actors/fair", "actors/layout", "actors/ledger", "actors/pix", "actors/registry", "actors/scheme/brcode", "httpapi/qr", "httpapi/receipt"}},
+	{"docs/openapi", nil},
+	{"docs/openapi/openapitest", nil}, // of tests
 	{"httpapi/qr", nil},
 	{"httpapi/receipt", []string{"actors/pix"}},
 	{"httpapi/control", []string{"actors/ledger", "actors/pix", "actors/strictjson", "httpapi"}},
@@ -89,6 +91,8 @@ var outside = []struct {
 	{"codeberg.org/go-pdf/fpdf", []string{"httpapi/receipt"}},
 	{"github.com/google/uuid", []string{"cmd/**", "bench/**"}}, // the package uses entropy
 	{"github.com/spf13", []string{"cmd/**"}},
+	{"github.com/pb33f", []string{"docs/openapi/openapitest"}},
+	{"sigs.k8s.io/yaml", []string{"docs/openapi/**"}},
 	{"code.dny.dev/ssrf", []string{"actors/webhook"}},
 	{"github.com/standard-webhooks/standard-webhooks", []string{"actors/webhook", "cmd/pixd"}},
 	{"testing", nil},
