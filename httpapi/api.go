@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"runtime/debug"
 
+	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/fair"
@@ -85,6 +86,9 @@ type Options struct {
 	Turned func()
 	// Modest tells whether an account has fewer requests in work than its equal share.
 	Modest func(pix.AccountID) bool
+
+	// Docs adds the paths of the API's description, which need no credentials; nil: there are none.
+	Docs func(*router.Router)
 
 	Now func() pix.Millis
 	Log *slog.Logger

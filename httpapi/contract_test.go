@@ -22,7 +22,7 @@ var contract *openapitest.Contract
 func TestMain(m *testing.M) {
 	flag.Parse()
 	var err error
-	if contract, err = openapitest.New(openapi.Merchant); err != nil {
+	if contract, err = openapitest.New(openapi.Merchant.YAML); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

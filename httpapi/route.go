@@ -57,6 +57,9 @@ func (s *service) router() *router.Router {
 	for i := range routes {
 		r.Handle(routes[i].method, base+routes[i].path, s.handler(&routes[i]))
 	}
+	if s.Docs != nil {
+		s.Docs(r)
+	}
 	return r
 }
 

@@ -64,14 +64,15 @@ var knows = []struct {
 	{"httpapi", []string{"actors/fair", "actors/layout", "actors/ledger", "actors/pix", "actors/registry", "actors/scheme/brcode", "httpapi/qr", "httpapi/receipt"}},
 	{"docs/openapi", nil},
 	{"docs/openapi/openapitest", nil}, // of tests
+	{"httpapi/reference", []string{"docs/openapi"}},
 	{"httpapi/qr", nil},
 	{"httpapi/receipt", []string{"actors/pix"}},
 	{"httpapi/control", []string{"actors/ledger", "actors/pix", "actors/strictjson", "httpapi"}},
 	{"httpapi/signed", []string{"actors/scheme/provider", "httpapi/control"}},
 	{"httpapi/notices", []string{"actors/fair", "actors/pix", "actors/scheme", "actors/scheme/provider", "httpapi/control", "httpapi/signed"}},
 	{"httpapi/sim", []string{"actors/pix", "actors/scheme", "actors/scheme/brcode", "actors/scheme/provider", "actors/scheme/sim", "actors/strictjson", "httpapi/control", "httpapi/signed"}},
-	{"httpapi/admin", []string{"actors/alerts", "actors/clock", "actors/layout", "actors/ledger", "actors/pix", "actors/registry", "actors/scheme/sim", "actors/strictjson", "httpapi", "httpapi/control", "httpapi/notices", "httpapi/sim"}},
-	{"cmd/**", []string{"actors/**", "wal", "wal/etcdlog", "snapshot", "httpapi/**", "cmd/**", "bench/**"}},
+	{"httpapi/admin", []string{"actors/alerts", "actors/clock", "actors/layout", "actors/ledger", "actors/pix", "actors/registry", "actors/scheme/sim", "actors/strictjson", "httpapi", "httpapi/control", "httpapi/notices", "httpapi/reference", "httpapi/sim"}},
+	{"cmd/**", []string{"actors/**", "docs/openapi", "wal", "wal/etcdlog", "snapshot", "httpapi/**", "cmd/**", "bench/**"}},
 	{"bench/**", []string{"actors/**", "wal", "snapshot", "httpapi/**", "cmd/**", "bench/**"}},
 }
 
@@ -87,7 +88,7 @@ var outside = []struct {
 	{"github.com/valyala/fasthttp", []string{"httpapi/**", "cmd/**", "bench/**"}},
 	{"github.com/go-analyze/charts", []string{"bench/**"}}, //nolint:misspell // its name
 	{"github.com/HdrHistogram/hdrhistogram-go", []string{"bench/**"}},
-	{"github.com/fasthttp/router", []string{"httpapi/**"}},
+	{"github.com/fasthttp/router", []string{"httpapi/**", "cmd/engine"}},
 	{"codeberg.org/go-pdf/fpdf", []string{"httpapi/receipt"}},
 	{"github.com/google/uuid", []string{"cmd/**", "bench/**"}}, // the package uses entropy
 	{"github.com/spf13", []string{"cmd/**"}},

@@ -60,6 +60,7 @@ type Config struct {
 	WebhookTimeout  time.Duration   // most time for one attempt to deliver a webhook
 	WebhookRetries  []time.Duration // waits before the second and each later attempt
 
+	Docs             bool  // the merchant API's description is at /docs of the merchant listener
 	RateLimit        int   // largest number of requests of one address in a minute; 0: no limit
 	FailedAuthLimit  int   // failed credentials of one address in a minute; 0: no limit
 	ConnectionsPerIP int   // connections open at once on the merchant API from one address that is no trusted proxy; 0: no limit

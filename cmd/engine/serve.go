@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 
+	"github.com/fasthttp/router"
 	"github.com/google/uuid"
 
 	"pixd/actors/ledger"
@@ -14,9 +15,11 @@ import (
 	"pixd/cmd/forward"
 	"pixd/cmd/machine"
 	"pixd/cmd/overload"
+	"pixd/docs/openapi"
 	"pixd/httpapi"
 	"pixd/httpapi/admin"
 	"pixd/httpapi/notices"
+	"pixd/httpapi/reference"
 	"pixd/wal"
 )
 
@@ -113,13 +116,17 @@ func (c *Config) banks() (httpapi.Banks, error) {
 
 func (s *Served) merchantOptions() httpapi.Options {
 	c, enough := &s.Config, overload.EnoughInHand()
-	return httpapi.Options{
+	o := httpapi.Options{
 		Engine: s.Accounts, History: s.History, Registry: s.Registry, ISPB: c.ISPB, Banks: s.banks, Renderer: c.renderer(),
 		Webhooks: subscriptions{s.targets, s.Engine}, NewSecret: machine.Secret, Receipts: httpapi.NewReceiptPlaces(),
 		TrustedProxies: c.TrustedProxies, RateLimit: c.RateLimit, FailedAuthLimit: c.FailedAuthLimit,
 		Closed: s.admission.Closed, Busy: s.admission.Busy, Turned: func() { s.admission.Refused.Add(1) },
 		Modest: func(id pix.AccountID) bool { return s.Accounts.Modest(id, enough) }, Now: s.Clock.Now, Log: c.Log,
 	}
+	if c.Docs {
+		o.Docs = func(r *router.Router) { reference.Routes(r, openapi.Merchant) }
+	}
+	return o
 }
 
 func (s *Served) adminOptions(b Build) (admin.Options, error) {

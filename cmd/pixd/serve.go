@@ -52,6 +52,7 @@ func (f *serveFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.DataDir, "data-dir", f.DataDir, "everything the engine keeps; made for its owner alone")
 	flags.StringVar(&f.Listen, "listen", f.Listen, "merchant API")
 	flags.StringVar(&f.AdminListen, "admin-listen", f.AdminListen, "operator API, metrics and health; beyond loopback only with TLS of its own")
+	flags.BoolVar(&f.Docs, "docs", false, "serve the merchant API's description at /docs of --listen too; the operator listener always has it")
 	flags.StringVar(&f.TLS.Cert, "tls-cert", "", "certificate chain in PEM: the merchant API speaks TLS; read again on SIGHUP")
 	flags.StringVar(&f.TLS.Key, "tls-key", "", "private key of --tls-cert, in PEM")
 	flags.StringVar(&f.AdminTLS.Cert, "admin-tls-cert", "", "the same for the operator API, where /metrics asks for the token then")

@@ -109,7 +109,7 @@ func TestServeFlags(t *testing.T) {
 		}
 		sets[name] = sets["data-dir"] // it has a row
 	}
-	elsewhere := map[string]bool{"trusted-proxy": true, "webhook-allow-insecure": true, "demo": true, "accept-restored-gap": true, "leave-cluster": true, "log-format": true, "log-level": true}
+	elsewhere := map[string]bool{"trusted-proxy": true, "docs": true, "webhook-allow-insecure": true, "demo": true, "accept-restored-gap": true, "leave-cluster": true, "log-format": true, "log-level": true}
 	serveCommand().Flags().VisitAll(func(f *pflag.Flag) {
 		if _, there := sets[f.Name]; !there && !elsewhere[f.Name] {
 			t.Errorf("--%s is in no row", f.Name)

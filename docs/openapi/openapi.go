@@ -1,9 +1,31 @@
 // Package openapi has the OpenAPI documents of pixd's HTTP interfaces.
 package openapi
 
-import _ "embed" // the documents
+import (
+	_ "embed" // the documents
+	"fmt"
 
-// Merchant describes the merchant API, and its events as webhooks; OpenAPI 3.1 as YAML.
-//
+	"sigs.k8s.io/yaml"
+)
+
+// Document describes an HTTP interface in OpenAPI 3.1.
+type Document struct {
+	Name  string // in paths: a-z
+	Title string
+	YAML  []byte
+}
+
 //go:embed merchant.yaml
-var Merchant []byte
+var merchant []byte
+
+// Merchant describes the merchant API, and its events as webhooks.
+var Merchant = Document{"merchant", "Merchant API", merchant}
+
+// JSON returns the document as JSON.
+func (d Document) JSON() ([]byte, error) {
+	b, err := yaml.YAMLToJSON(d.YAML)
+	if err != nil {
+		return nil, fmt.Errorf("openapi: %s: %w", d.Name, err)
+	}
+	return b, nil
+}

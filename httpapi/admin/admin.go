@@ -21,6 +21,7 @@ import (
 	"pixd/httpapi"
 	"pixd/httpapi/control"
 	"pixd/httpapi/notices"
+	"pixd/httpapi/reference"
 	simapi "pixd/httpapi/sim"
 )
 
@@ -115,6 +116,7 @@ func (s *service) routes(r *router.Router) {
 		r.Handle(method, path, control.Handle(s.Log, serve))
 	}
 	control.Probes(r, control.Build{Version: s.Version, Commit: s.Commit}, s.Ready)
+	reference.Routes(r, reference.OfOperators...)
 	if s.Metrics != nil {
 		r.GET("/metrics", s.Metrics)
 	}

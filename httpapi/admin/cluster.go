@@ -9,6 +9,7 @@ import (
 
 	"pixd/actors/pix"
 	"pixd/httpapi/control"
+	"pixd/httpapi/reference"
 )
 
 // Cluster is the nodes that share the journal.
@@ -111,6 +112,7 @@ func NewStandby(o Standby) fasthttp.RequestHandler {
 	r := router.New()
 	control.Strict(r)
 	control.Probes(r, control.Build{Version: o.Version, Commit: o.Commit}, o.Ready)
+	reference.Routes(r, reference.OfOperators...)
 	r.GET("/metrics", o.Metrics)
 	clusterRoutes(r, o.Cluster, o.Log)
 	guarded := guardedPaths
@@ -137,7 +139,7 @@ func isOwn(path string) bool {
 	case "/healthz", "/readyz", "/version", "/metrics", "/admin/cluster":
 		return true
 	}
-	return false
+	return control.Below(path, []string{"/docs"})
 }
 
 // NewSnapshots returns a handler of the paths about snapshots alone, for operators whose token was
