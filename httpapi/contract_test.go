@@ -1,11 +1,7 @@
 package httpapi
 
 import (
-	"flag"
-	"fmt"
-	"net/http"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/valyala/fasthttp"
@@ -15,34 +11,10 @@ import (
 )
 
 // contract is the merchant API's document. Every request of a fixture, its answer, and every event of
-// a test are held against it.
+// a test are held against it; all tests together show all that it has.
 var contract *openapitest.Contract
 
-// TestMain also checks, after all tests of the package, that they have shown all that the document has.
-func TestMain(m *testing.M) {
-	flag.Parse()
-	var err error
-	if contract, err = openapitest.New(openapi.Merchant.YAML); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	if unseen := contract.Unseen(); code == 0 && len(unseen) > 0 && allTests() {
-		fmt.Fprintf(os.Stderr, "no test shows what the document has (docs/openapi/merchant.yaml):\n\t%s\n", strings.Join(unseen, "\n\t"))
-		code = 1
-	}
-	os.Exit(code)
-}
-
-// allTests reports whether no test was left out.
-func allTests() bool {
-	for _, name := range []string{"test.run", "test.skip", "test.list", "test.fuzz", "test.bench"} {
-		if f := flag.Lookup(name); f != nil && f.Value.String() != "" {
-			return false
-		}
-	}
-	return !testing.Short()
-}
+func TestMain(m *testing.M) { os.Exit(openapitest.Main(openapi.Merchant, &contract, m.Run)) }
 
 // hold checks an exchange against the document.
 func (f *fixture) hold(at string, req *fasthttp.Request, answer *fasthttp.Response) {
@@ -50,17 +22,7 @@ func (f *fixture) hold(at string, req *fasthttp.Request, answer *fasthttp.Respon
 	if f.madeUp {
 		return
 	}
-	e := openapitest.Exchange{
-		Method: string(req.Header.Method()), URL: at, Request: req.Body(), RequestHeader: http.Header{},
-		Status: answer.StatusCode(), Header: http.Header{}, Answer: answer.Body(),
-	}
-	for k, v := range req.Header.All() {
-		e.RequestHeader.Add(string(k), string(v))
-	}
-	for k, v := range answer.Header.All() {
-		e.Header.Add(string(k), string(v))
-	}
-	if err := contract.Check(e); err != nil {
+	if err := contract.Check(openapitest.Of(at, req, answer)); err != nil {
 		f.t.Error(err)
 	}
 }

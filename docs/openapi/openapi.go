@@ -21,6 +21,12 @@ var merchant []byte
 // Merchant describes the merchant API, and its events as webhooks.
 var Merchant = Document{"merchant", "Merchant API", merchant}
 
+//go:embed operator.yaml
+var operator []byte
+
+// Operator describes the operator API.
+var Operator = Document{"operator", "Operator API", operator}
+
 // JSON returns the document as JSON.
 func (d Document) JSON() ([]byte, error) {
 	b, err := yaml.YAMLToJSON(d.YAML)

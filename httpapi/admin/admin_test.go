@@ -122,12 +122,16 @@ func (f *fixture) send(method, path, body string, headers ...string) (int, strin
 	req.SetRequestURI(path)
 	req.Header.Set("Authorization", "Bearer operator")
 	req.SetBodyString(body)
+	if body != "" {
+		req.Header.SetContentType("application/json")
+	}
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&req, nil, nil)
 	f.handler(&ctx)
+	hold(f.t, path, &ctx.Request, &ctx.Response)
 	if kind := string(ctx.Response.Header.ContentType()); kind != "application/json" {
 		f.t.Errorf("%s %s: Content-Type %q", method, path, kind)
 	}

@@ -15,8 +15,8 @@ func TestAudit(t *testing.T) {
 	var failed error
 	f.options.Audit = func() (any, error) { return report, failed }
 	f.handler = New(f.options)
-	report = map[string]int{"accounts": 7}
-	f.expect("GET", "/admin/audit", "", 200, `{"accounts":7}`)
+	report = auditReport()
+	f.expect("GET", "/admin/audit", "", 200, string(control.Encode(report)))
 	failed = control.Refuse(409, "an audit is under way")
 	f.expect("GET", "/admin/audit", "", 409, problem(409, "an audit is under way"))
 	failed = errors.New("rows are gone")

@@ -38,6 +38,8 @@ func (f *fakeSnapshots) List() (all []Snapshot, err error) {
 		} else {
 			at, position, accounts := "2026-01-31T12:00:00.000Z", uint64(9), 2
 			s.CreatedAt, s.Newest, s.Position, s.Accounts = &at, &at, &position, &accounts
+			base, warning := "pixd-1.snap", "old"
+			s.Base, s.Warning = &base, &warning
 			s.Balance, s.Pending, s.MEDHeld = new(big.Int).Lsh(big.NewInt(1), 70), new(big.Int), big.NewInt(5)
 		}
 		all = append(all, s)

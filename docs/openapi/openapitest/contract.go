@@ -95,7 +95,7 @@ func (c *Contract) Check(e Exchange) error {
 	below, ours := strings.CutPrefix(at.EscapedPath(), c.base+"/")
 	path, of := c.path("/"+below, e.Method)
 	if of == nil || !ours {
-		if e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed {
+		if slices.Contains(nowhere, e.Status) {
 			return nil
 		}
 		return fmt.Errorf("openapitest: %s %s: answered %d, and not in the document", e.Method, e.URL, e.Status)
@@ -123,6 +123,9 @@ func (c *Contract) Check(e Exchange) error {
 	}
 	return nil
 }
+
+// nowhere are the statuses of an address that no document has.
+var nowhere = []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusTooManyRequests}
 
 // unreadable are the statuses that a document need not have for each path.
 var unreadable = []int{http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusRequestHeaderFieldsTooLarge, http.StatusHTTPVersionNotSupported}

@@ -147,7 +147,7 @@ func (c *Contract) everything(place string, of map[string]any, all map[string]bo
 	}
 }
 
-// every adds the properties that values of a schema can have.
+// every adds the properties that values of a schema can have; not those that are always null.
 func (c *Contract) every(key string, schema any, all map[string]bool) {
 	key, s := c.resolve(key, schema)
 	for _, of := range []string{"allOf", "oneOf"} {
@@ -156,7 +156,7 @@ func (c *Contract) every(key string, schema any, all map[string]bool) {
 		}
 	}
 	for name, p := range properties(s) {
-		if !all[key+"."+name] {
+		if _, is := c.resolve("", p); !all[key+"."+name] && is["type"] != "null" {
 			all[key+"."+name] = true
 			c.every(key+"."+name, p, all)
 		}
