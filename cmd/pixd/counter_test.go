@@ -102,6 +102,7 @@ func (c *counter) send(request *http.Request, from string) reply {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	hold(c.t, contracts().merchant, request, answer, body)
 	return reply{answer.StatusCode, answer.Header, body}
 }
 

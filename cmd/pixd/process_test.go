@@ -279,9 +279,21 @@ func do(c *http.Client, r *http.Request) (int, []byte, error) {
 	return answer.StatusCode, got, errors.Join(err, answer.Body.Close())
 }
 
-// operate sends a request to the operator API.
+// operate sends a request to the operator API, and holds it against its document.
 func (p *process) operate(method, path, body string) (int, []byte, error) {
-	return send(method, p.operator+path, []byte(body), "Authorization", "Bearer "+token)
+	r, err := newRequest(method, p.operator+path, []byte(body), "Authorization", "Bearer "+token, "Content-Type", "application/json")
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	got, err := io.ReadAll(answer.Body)
+	if err = errors.Join(err, answer.Body.Close()); err == nil && strings.HasPrefix(path, "/admin") {
+		hold(p.t, contracts().operator, r, answer, got)
+	}
+	return answer.StatusCode, got, err
 }
 
 // made posts to the operator API and reads the answer, which must have status 201.
