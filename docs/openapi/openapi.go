@@ -27,6 +27,12 @@ var operator []byte
 // Operator describes the operator API.
 var Operator = Document{"operator", "Operator API", operator}
 
+//go:embed simulator.yaml
+var simulator []byte
+
+// Simulator describes the paths below /sim.
+var Simulator = Document{"simulator", "Simulator", simulator}
+
 // JSON returns the document as JSON.
 func (d Document) JSON() ([]byte, error) {
 	b, err := yaml.YAMLToJSON(d.YAML)

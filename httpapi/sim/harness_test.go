@@ -63,6 +63,7 @@ func (w *harness) ask(method, uri, body string) (int, string) {
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&req, nil, nil)
 	w.serve(&ctx)
+	hold(w, uri, &ctx)
 	return ctx.Response.StatusCode(), string(ctx.Response.Body())
 }
 

@@ -57,7 +57,7 @@ var dynamic = "000201" + field("26", field("00", "br.gov.bcb.pix")+field("25", "
 
 func sealed(text string) string { return text + fmt.Sprintf("%04X", brcode.CRC(text)) }
 
-func send(f *fakeSimulator, body string) (int, string) {
+func send(t testing.TB, f *fakeSimulator, body string) (int, string) {
 	r := router.New()
 	Routes(r, f, func() pix.Millis { return testNow }, slog.New(slog.DiscardHandler))
 	var req fasthttp.Request
@@ -67,6 +67,7 @@ func send(f *fakeSimulator, body string) (int, string) {
 	var ctx fasthttp.RequestCtx
 	ctx.Init(&req, nil, nil)
 	r.Handler(&ctx)
+	hold(t, "/sim/payments", &ctx)
 	return ctx.Response.StatusCode(), string(ctx.Response.Body())
 }
 
@@ -94,7 +95,7 @@ func TestPay(t *testing.T) {
 		`{"pix_key":"` + evp + `","amount":5000,"txid":"PIXIN5","end_to_end_id":"` + e2e + `","paid_at":"2026-09-21T14:13:19Z","payer":{"name":"Zé","document":"any-thing","ispb":"60701190"}}`: full,
 	} {
 		f := known()
-		status, answer := send(f, body)
+		status, answer := send(t, f, body)
 		if status != 201 || answer != fmt.Sprintf(`{"end_to_end_id":"E-made-up","amount":%d}`, want.Amount) {
 			t.Errorf("%s: %d %s", body, status, answer)
 		}
@@ -144,7 +145,7 @@ func TestPayRefuses(t *testing.T) {
 		`{"pix_key":"` + evp + `","amount":1,"payer":{"document":"` + long() + `"}}`: {400, "payer.document"},
 	} {
 		f := known()
-		status, answer := send(f, body)
+		status, answer := send(t, f, body)
 		if status != want.status || !strings.HasPrefix(answer, fmt.Sprintf(`{"error":{"status":%d,"message":"`, status)) || !strings.Contains(answer, want.says) {
 			t.Errorf("%s: %d %s; want %d with %s", body, status, answer, want.status, want.says)
 		}
@@ -163,7 +164,7 @@ func TestSimulatorFails(t *testing.T) {
 	} {
 		f := known()
 		f.err = err
-		if status, answer := send(f, `{"pix_key":"`+evp+`","amount":1}`); status != want || strings.Contains(answer, err.Error()) {
+		if status, answer := send(t, f, `{"pix_key":"`+evp+`","amount":1}`); status != want || strings.Contains(answer, err.Error()) {
 			t.Errorf("%v: %d %s", err, status, answer)
 		}
 	}

@@ -12,7 +12,9 @@ import (
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/actors/scheme/sim"
+	"pixd/docs/openapi"
 	"pixd/httpapi/control"
+	"pixd/httpapi/reference"
 	"pixd/httpapi/signed"
 )
 
@@ -36,6 +38,7 @@ func New(o Options) fasthttp.RequestHandler {
 	r := router.New()
 	control.Strict(r)
 	control.Probes(r, o.Build, o.Ready)
+	reference.Routes(r, openapi.Simulator)
 	Routes(r, o.Sim, o.Now, o.Log)
 	Provide(r, o.Sim, o.Guard, o.Log)
 	r.GET("/metrics", o.Metrics)
