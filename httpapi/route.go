@@ -28,6 +28,7 @@ var routes = []route{
 	{method: fasthttp.MethodPost, path: "/pix/cash-out", permission: registry.TransferWrite, serve: requestPayout},
 	{method: fasthttp.MethodPost, path: "/pix/refund", permission: registry.PaymentWrite, serve: requestRefund, aliases: originalAliases, bothShapes: true},
 	{method: fasthttp.MethodGet, path: "/balance", permission: registry.AccountRead, serve: readBalance, unlimited: true},
+	{method: fasthttp.MethodGet, path: "/account", permission: registry.AccountRead, serve: readAccount},
 	{method: fasthttp.MethodGet, path: "/statement", permission: registry.StatementRead, serve: readStatement, bothShapes: true},
 	{method: fasthttp.MethodGet, path: "/transactions", permission: registry.TransferRead, serve: listTransactions},
 	{method: fasthttp.MethodGet, path: "/transactions/{id}", permission: registry.TransferRead, serve: readTransaction},

@@ -132,6 +132,7 @@ var routes = []struct {
 	{"POST", "/pix/cash-in", "pix:write"},
 	{"POST", "/pix/cash-out", "transfer:write"},
 	{"GET", "/balance", "account:read"},
+	{"GET", "/account", "account:read"},
 	{"POST", "/pix/refund", "payment:write"},
 	{"GET", "/statement", "statement:read"},
 	{"GET", "/transactions", "transfer:read"},
