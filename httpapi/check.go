@@ -3,11 +3,13 @@ package httpapi
 import (
 	"bytes"
 	"net/netip"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 )
 
@@ -27,6 +29,7 @@ type call struct {
 	account   *registry.Account // the API key's account; set by check 4
 	body      *canonicaliser    // the reader of a POST's body; set by check 5
 	left      int               // number of requests that ip may still send in this minute, set by check 6; -1: no limit
+	counted   pix.Millis        // when check 6 counted the request
 	claim     string            // the Idempotency-Key header; set by check 7; empty: none
 }
 
@@ -74,8 +77,9 @@ func (c *call) credentials() bool {
 		return true
 	}
 	if from, ok := c.failedFrom(); ok {
-		if _, ok = c.failures.Take(Network(from), c.Now()); !ok {
-			tooMany(c.ctx)
+		now := c.Now()
+		if _, ok = c.failures.Take(Network(from), now); !ok {
+			tooMany(c.ctx, now)
 			return false
 		}
 	}
@@ -154,12 +158,21 @@ func (c *call) signature() bool {
 // rate counts the request against the limit of its address. The request counts even if it is
 // refused later.
 func (c *call) rate() bool {
-	left, ok := c.requests.Take(c.ip, c.Now())
+	c.counted = c.Now()
+	left, ok := c.requests.Take(c.ip, c.counted)
 	if !ok {
-		tooMany(c.ctx)
+		tooMany(c.ctx, c.counted)
 	}
 	c.left = left
 	return ok
+}
+
+// sayLeft tells in the headers of an answer how many requests the address may still send, and when
+// it may send as many as ever again.
+func (c *call) sayLeft() {
+	var digits [20]byte
+	c.ctx.Response.Header.SetBytesV("x-ratelimit-remaining", strconv.AppendInt(digits[:0], int64(c.left), 10))
+	sayReset(c.ctx, c.counted)
 }
 
 const (

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/fasthttp/router"
@@ -75,7 +74,7 @@ func (s *service) handler(r *route) fasthttp.RequestHandler {
 		s.company.hear(c.key.Account, s.Now)
 		r.serve(&c)
 		if c.left >= 0 && ctx.Response.StatusCode()/100 == 2 {
-			ctx.Response.Header.SetBytesV("x-ratelimit-remaining", strconv.AppendInt(nil, int64(c.left), 10))
+			c.sayLeft()
 		}
 	}
 }
