@@ -80,7 +80,7 @@ func answerErrors(ctx *fasthttp.RequestCtx, status int, atom, message string) {
 func atomBody(camel bool, atom, message string) []byte {
 	o := opened(camel, 128)
 	o.inner("errors")
-	o.text(atom, message)
+	o.text(atom, inCase(message, camel))
 	o.end()
 	return o.closed()
 }

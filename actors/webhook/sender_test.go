@@ -215,7 +215,7 @@ func TestMalformedPosts(t *testing.T) {
 		}
 	}
 	s := NewSender(NewTargets(false, nil), long)
-	if a := s.Post(t.Context(), event(r.URL)); a != (Answer{Err: errForm.Error()}) || calls != 0 {
+	if a := s.Post(t.Context(), event(r.URL)); a != (Answer{Err: errHTTP.Error()}) || calls != 0 {
 		t.Error("http was called:", a)
 	}
 }
