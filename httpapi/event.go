@@ -12,7 +12,7 @@ import (
 // is the same.
 func Event(e ledger.Event, banks Banks) []byte {
 	r := e.Record
-	o := opened(false, 1536)
+	o := opened(false, itemLength+512)
 	o.text("id", e.ID.String())
 	o.text("type", e.Kind.String())
 	o.text("created_at", r.Time.String())

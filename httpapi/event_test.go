@@ -15,9 +15,9 @@ import (
 // back.
 var (
 	envelope = strings.Fields("id type created_at account_id sequence data")
-	ofItem   = strings.Fields(`id transaction_id end_to_end_id external_id type status payment_status amount fee_amount net_amount description
-		direction counterparty_name recipient_key recipient_document payer_document payer_ispb payer_bank_name reason_code failure_reason
-		duplicate_of returned_amount original_transaction_id original_end_to_end_id created_at booked_at completed_at`)
+	ofItem   = strings.Fields(`id transaction_id end_to_end_id external_id txid type status payment_status amount fee_amount net_amount description
+		direction counterparty_name recipient_key recipient_document payer_document payer_ispb payer_bank_name receiving_key reason_code failure_reason
+		duplicate_of returned_amount refunded_amount return_reason case_id original_transaction_id original_end_to_end_id created_at booked_at completed_at`)
 	ofCase = strings.Fields(`id transaction_id end_to_end_id amount held_amount covered_amount refunded_amount reason situation status
 		analysis_result defense opened_at deadline_at analysis_due_at defended_at closed_at`)
 	wentBack = strings.Fields("total_refunded remaining_refundable is_partial")

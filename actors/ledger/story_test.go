@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -121,8 +122,22 @@ func (b *bench) reported(r *Record) string {
 	if r.Tx.ReasonCode != "" {
 		s += " " + r.Tx.ReasonCode
 	}
+	s += namesLine(r.Tx)
 	if len(r.Events) > 0 {
 		s += eventsLine(r)
+	}
+	return s
+}
+
+// namesLine describes by what names a payer or the merchant knows a received payment or a refund.
+func namesLine(t *Transaction) (s string) {
+	for name, v := range map[string]string{"txid": t.Receipt.Txid, "paid to": t.Charge.PaidKey} {
+		if v != "" {
+			s += " " + name + " " + v
+		}
+	}
+	if t.Kind == pix.TxRefund && t.ExternalID != "" {
+		s += " external " + t.ExternalID
 	}
 	return s
 }
@@ -348,10 +363,13 @@ func claimFor(a args) *Claim {
 	return c
 }
 
+// storyKey is the account's own PIX key.
+const storyKey = "1f0c3a52-7f1a-4c59-9d3a-0a6f0b8f7a11"
+
 func (b *bench) charge(a args) string {
 	e := b.step(CreateCharge{
 		Amount: a.amount("amount"), Description: text(a["description"]), ExternalID: a["external"], Claim: claimFor(a),
-		Key: pix.Key{Type: pix.KeyEVP, Value: "1f0c3a52-7f1a-4c59-9d3a-0a6f0b8f7a11"},
+		Key: pix.Key{Type: pix.KeyEVP, Value: storyKey},
 	})
 	if e.Tx != nil {
 		b.ids[a["as"]] = e.Tx.ID
@@ -364,7 +382,7 @@ func (b *bench) receive(a args) string {
 	if id, ok := b.ids[txid]; ok {
 		txid = id.Public(pix.TxCharge)
 	}
-	c := ReceivePayment{EndToEnd: endToEnd(a["e2e"]), Amount: a.amount("amount"), TxID: txid, Key: "k", PayerDocument: a["payer"]}
+	c := ReceivePayment{EndToEnd: endToEnd(a["e2e"]), Amount: a.amount("amount"), TxID: txid, Key: cmp.Or(a["key"], storyKey), PayerDocument: a["payer"]}
 	if _, told := a["late"]; told { // milliseconds between the scheme's date and now
 		c.PaidAt = b.now - pix.Millis(a.amount("late"))
 	}

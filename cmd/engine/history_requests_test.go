@@ -42,6 +42,7 @@ func (h *historic) requests() []costly {
 	return []costly{
 		filtered("/transactions?type=internal"), filtered("/transactions?status=failed&direction=outbound"), filtered("/statement?type=internal"),
 		filtered("/transactions?type=internal&date_from=2020-01-01&date_to=2026-01-01"), filtered("/transactions?external_id=shop&status=failed"),
+		filtered("/transactions?original_transaction_id=" + h.oldest),
 		{method: "GET", path: "/transactions/" + h.oldest + "/receipt", want: 200, accept: "application/pdf"},
 		get("/balance", 0), get("/account", 0), get("/statement", 0), get("/statement?page=7", 0), get("/transactions", 0), get("/transactions?page=7", 0),
 		get("/transactions?date_from=2020-01-01", 0), get("/transactions/"+h.oldest, 0), get("/transactions/tag/"+h.oldest, 0),
