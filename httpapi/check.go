@@ -27,22 +27,23 @@ type call struct {
 	secret    []byte            // the secret that the request presented with the key
 	ip        netip.Addr        // the client's address; set by check 4
 	account   *registry.Account // the API key's account; set by check 4
-	body      *canonicaliser    // the reader of a POST's body; set by check 5
+	body      *canonicaliser    // the reader of the body of a POST or PATCH; set by check 5
 	left      int               // number of requests that ip may still send in this minute, set by check 6; -1: no limit
 	counted   pix.Millis        // when check 6 counted the request
 	claim     string            // the Idempotency-Key header; set by check 7; empty: none
 }
 
 // checked runs the eight checks in their order. The first check that fails has answered the
-// request, and checked returns false. GET and DELETE requests skip checks 1, 5 and 7, and GET
-// /balance skips check 6.
+// request, and checked returns false. GET and DELETE requests skip checks 1, 5 and 7, PATCH requests
+// check 7, and GET /balance skips check 6.
 func (c *call) checked() bool {
 	post := c.ctx.IsPost()
-	return (!post || c.contentType()) && // check 1
+	bodied := post || c.ctx.IsPatch()
+	return (!bodied || c.contentType()) && // check 1
 		c.keyCase() && // check 2
 		c.credentials() && // check 3
 		c.origin() && // check 4
-		(!post || c.signature()) && // check 5
+		(!bodied || c.signature()) && // check 5
 		(c.route.unlimited || c.rate()) && // check 6
 		(!post || c.idempotencyKey()) && // check 7
 		c.permission() // check 8

@@ -119,6 +119,8 @@ var refusalRows = map[ledger.RefusalCode]refusal{
 	ledger.RefuseWebhook:              {other: 400},
 	ledger.RefuseTooManySubscriptions: {other: 422},
 	ledger.RefuseUnknownSubscription:  {other: 404},
+	ledger.RefuseStoppedSubscription:  {other: 422},
+	ledger.RefuseTooManySecrets:       {other: 422},
 }
 
 // AdminStatus returns the status with which an account's refusal is answered to operators:

@@ -42,6 +42,9 @@ var routes = []route{
 	{method: fasthttp.MethodPost, path: "/med/{id}/defense", permission: registry.PaymentWrite, serve: defendCase},
 	{method: fasthttp.MethodPost, path: "/webhooks", permission: registry.AccountWrite, serve: subscribe},
 	{method: fasthttp.MethodGet, path: "/webhooks", permission: registry.AccountRead, serve: listWebhooks},
+	{method: fasthttp.MethodPatch, path: "/webhooks/{id}", permission: registry.AccountWrite, serve: changeWebhook},
+	{method: fasthttp.MethodPost, path: "/webhooks/{id}/test", permission: registry.AccountWrite, serve: testWebhook},
+	{method: fasthttp.MethodPost, path: "/webhooks/{id}/rotate-secret", permission: registry.AccountWrite, serve: rotateSecret},
 	{method: fasthttp.MethodDelete, path: "/webhooks/{id}", permission: registry.AccountWrite, serve: removeWebhook},
 	{method: fasthttp.MethodGet, path: "/webhooks/{id}/deliveries", permission: registry.AccountRead, serve: listDeliveries},
 	{method: fasthttp.MethodPost, path: "/webhooks/{id}/deliveries/{event_id}/retry", permission: registry.AccountWrite, serve: retryDelivery},
@@ -87,10 +90,10 @@ func (c *call) release() {
 }
 
 // closed returns the reason for which the request is refused before any check, because the
-// engine cannot take new work; empty: the request is not refused. Only POSTs are refused;
+// engine cannot take new work; empty: the request is not refused. Only POSTs and PATCHes are refused;
 // reads go on.
 func (s *service) closed(ctx *fasthttp.RequestCtx) string {
-	if !ctx.IsPost() {
+	if !ctx.IsPost() && !ctx.IsPatch() {
 		return ""
 	}
 	if s.Closed != nil {

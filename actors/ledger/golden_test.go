@@ -188,6 +188,11 @@ func goldenRecords() []Record {
 		SubscriptionMade:    {Subscription: subscription(SubscriptionActive), Claim: fullClaim(), Stored: stored},
 		SubscriptionEnded:   {Subscription: subscription(SubscriptionStopped)},
 		SubscriptionDropped: {Subscription: subscription(SubscriptionRemoved)},
+		SubscriptionChanged: {Subscription: rotated(), Claim: fullClaim(), Stored: stored},
+		SubscriptionTested: {
+			Subscription: subscription(SubscriptionActive), Events: []pix.EventKind{pix.EventTest}, Deliveries: []Delivery{{Event: 0, Subscription: 2}},
+			Claim: fullClaim(), Stored: stored,
+		},
 	}
 	var out []Record
 	for k := range RecordKind(len(kinds)) {
@@ -234,6 +239,13 @@ func subscription(s SubscriptionStatus) *Subscription {
 		ID: pix.NewSubscriptionID(7, 2, [4]byte{1, 2, 3, 4}), URL: "https://merchant.example/hook?x=1", Events: pix.EventMask(0).With(pix.EventReceived).With(pix.EventCaseClosed),
 		Secret: bytes.Repeat([]byte{5}, 32), Status: s, CreatedAt: 1772366400100,
 	}
+}
+
+// rotated is a subscription that has had two other secrets.
+func rotated() *Subscription {
+	s := subscription(SubscriptionStopped)
+	s.Former = []FormerSecret{{Secret: bytes.Repeat([]byte{3}, 32), Until: 1772452800100}, {Secret: bytes.Repeat([]byte{4}, 32), Until: 1772452800200}}
+	return s
 }
 
 // sample is a transaction with every field set, in the status that a record of the kind

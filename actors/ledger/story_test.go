@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"os"
@@ -82,7 +83,7 @@ func (b *bench) reported(r *Record) string {
 		return s
 	}
 	if k := r.Subscription; k != nil {
-		return fmt.Sprintf(": subscription %d %s status %d to %v", k.ID.Number(), k.URL, k.Status, k.Events.Kinds())
+		return subscriptionLine(k) + testLine(r)
 	}
 	if r.Tx == nil {
 		return ""
@@ -224,7 +225,13 @@ func (b *bench) run(d *datadriven.TestData) string {
 	case "subscribe":
 		return b.subscribe(a)
 	case "unsubscribe", "gone":
-		return b.tell(b.step(EndSubscription{ID: b.subscriptions[a["of"]], Stop: d.Cmd == "gone"}))
+		return b.tell(b.step(EndSubscription{ID: b.subscriptions[a["of"]], Stop: d.Cmd == "gone", URL: a["at"]}))
+	case "change-webhook":
+		return b.tell(b.step(b.changeWebhook(a)))
+	case "rotate-secret":
+		return b.tell(b.step(RotateSecret{ID: b.subscriptions[a["of"]], Secret: bytes.Repeat([]byte(a["secret"]), 32), Claim: claimFor(a)}))
+	case "test-webhook":
+		return b.tell(b.step(TestSubscription{ID: b.subscriptions[a["of"]], Claim: claimFor(a)}))
 	case "report":
 		return b.report(a)
 	case "withdraw":

@@ -61,6 +61,8 @@ func (h *historic) requests() []costly {
 		post("/med/"+h.open.ID.String()+"/defense", `{"justification":"it was delivered"}`, 200),
 		post("/webhooks", `{"events":["pix.received"],"url":"http://127.0.0.1:1/other"}`, 200),
 		post("/webhooks/"+h.webhook.ID+"/deliveries/"+h.waiting+"/retry", `{}`, 202),
+		post("/webhooks/"+h.webhook.ID+"/test", `{}`, 202), post("/webhooks/"+h.webhook.ID+"/rotate-secret", `{}`, 200),
+		{method: "PATCH", path: "/webhooks/" + h.webhook.ID, body: `{"events":["pix.received"]}`, want: 200},
 		{method: "DELETE", path: "/webhooks/" + h.removed.ID, want: 200},
 		post("/cpf/validate", `{"cpf":"12345678909"}`, 200),
 	}

@@ -40,10 +40,10 @@ type Verified struct {
 	wal.Report
 	OfAccounts uint64 // of its Records, those of accounts; the others are the registry's
 	Accounts   int
-	Rows     uint64
-	Balance  big.Int // sum over all accounts in base units, which may be more than one account can hold
-	Pending  big.Int
-	MEDHeld  big.Int
+	Rows       uint64
+	Balance    big.Int // sum over all accounts in base units, which may be more than one account can hold
+	Pending    big.Int
+	MEDHeld    big.Int
 }
 
 // Verify checks the journal of a data folder without an engine: every checksum and chain;
