@@ -67,7 +67,7 @@ func tellVerified(c *cobra.Command, v *journal.Verified, err error) error {
 	if v.Batches > 0 {
 		newest = fmt.Sprintf(" (newest at %s)", pix.Millis(v.Time))
 	}
-	fmt.Fprintf(out, "records   %d: %d of accounts, %d of the registry\nbatches   %d%s\nrows      %d\naccounts  %d\n",
+	fmt.Fprintf(out, "records   %d (%d of accounts, %d of the registry)\nbatches   %d%s\nrows      %d\naccounts  %d\n",
 		v.Records, v.OfAccounts, v.Records-v.OfAccounts, v.Batches, newest, v.Rows, v.Accounts)
 	fmt.Fprintf(out, "balance   %v\npending   %v\nmed held  %v\nok\n", &v.Balance, &v.Pending, &v.MEDHeld)
 	return nil
