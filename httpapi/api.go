@@ -44,6 +44,8 @@ type History interface {
 	// Subscriptions returns those of the account's webhook subscriptions that have these numbers,
 	// in their order, without those that are removed.
 	Subscriptions(a pix.AccountID, numbers []uint32) ([]*ledger.Subscription, error)
+	// Subscription returns a webhook subscription, one that was removed too; nil where the account never had it.
+	Subscription(t layout.Target) (*ledger.Subscription, error)
 	// Deliveries returns one page of a subscription's deliveries in a state.
 	Deliveries(t layout.Target, state layout.DeliveryState, p layout.Page) ([]ledger.DeliveryItem, error)
 }

@@ -55,7 +55,8 @@ func underscored(t *testing.T, body string) (found []string) {
 }
 
 // TestCamelAnswers checks that every answer, success or error, has its keys in camelCase if
-// the request asks for camelCase, and is otherwise the same as without.
+// the request asks for camelCase, and is otherwise the same as without, but for the names of fields in
+// texts.
 func TestCamelAnswers(t *testing.T) {
 	f := newFixture(t)
 	p, queued, pending := payout(pix.StatusAccepted), payout(pix.StatusQueued), payout(pix.StatusPending)
@@ -107,7 +108,8 @@ func TestCamelAnswers(t *testing.T) {
 					t.Errorf("no %s in %s", k, g.body)
 				}
 			}
-			if back := turnedBack(t, g.body); back != turnedBack(t, plain.body) {
+			said := strings.NewReplacer("recipientIspb must", "recipient_ispb must", "send pixKeyType", "send pix_key_type").Replace(g.body)
+			if back := turnedBack(t, said); back != turnedBack(t, plain.body) {
 				t.Errorf("%s\nsays other than\n%s", g.body, plain.body)
 			}
 		})
@@ -157,13 +159,13 @@ func TestCamelRequests(t *testing.T) {
 	if f.engine.command != want {
 		t.Errorf("got %+v\nwant %+v", f.engine.command, want)
 	}
-	f.expect(sent{path: cashOut, body: camel}, 400, `{"errors":{"bad_request":"invalid pix_key"}}`) // without X-Key-Case the keys in camelCase are unknown
+	f.expect(sent{path: cashOut, body: camel}, 400, `{"errors":{"bad_request":"invalid pix_key"},"detail":"pix_key is missing"}`) // without X-Key-Case the keys in camelCase are unknown
 	f.send(camelCased(sent{path: cashOut, body: payBody, headers: []string{"Idempotency-Key", "k"}}))
 	if c := f.engine.command.(ledger.RequestPayout).Claim; c == nil || c.Style != camelKeys {
 		t.Errorf("claim %+v", c)
 	}
 	for _, name := range []string{"PixKey", "PIX_KEY", "pixKEY", "pix_Key", "pix__key"} {
-		f.expect(camelCased(sent{path: cashOut, body: `{"amount":7,"` + name + `":"a@b.com"}`}), 400, `{"errors":{"badRequest":"invalid pix_key"}}`)
+		f.expect(camelCased(sent{path: cashOut, body: `{"amount":7,"` + name + `":"a@b.com"}`}), 400, `{"errors":{"badRequest":"invalid pix_key"},"detail":"pixKey is missing"}`)
 	}
 	f.expect(camelCased(sent{path: cashOut, body: `{"AMOUNT":8,"Amount":9,"amount":7,"pixKey":"a@b.com"}`}), 202, `{…`)
 	both := sent{path: cashOut, body: `{"amount":7,"pixKey":"a@b.com","pix_key":"b@b.com"}`}
@@ -171,5 +173,32 @@ func TestCamelRequests(t *testing.T) {
 	for _, other := range []string{"camelcase", "CamelCase", "snake_case", "", "camelCase,camelCase"} {
 		s := sent{path: cashOut, body: `{"amount":0}`, headers: []string{"X-Key-Case", other}}
 		f.expect(s, 400, `{"errors":{"bad_request":"invalid or missing amount"}}`)
+	}
+}
+
+// TestCamelTexts checks that errors name fields in the key case of the request, and leave what the client
+// wrote as it is.
+func TestCamelTexts(t *testing.T) {
+	f := newFixture(t)
+	f.engine.answer = ledger.Answer{Refusal: &ledger.Refusal{Code: ledger.RefuseDocumentRequired, Message: "recipient_document is required"}}
+	for _, v := range []struct {
+		send  sent
+		snake string // in the answer's text
+		camel string
+	}{
+		{sent{path: cashOut, body: `{"amount":1,"pix_key":"12345678000195","pix_key_type":"cpf"}`}, "check the type in pix_key_type", "check the type in pixKeyType"},
+		{sent{path: cashOut, body: `{"amount":1,"pix_key":"x","pix_key_type":"y"}`}, "pix_key_type must be cpf", "pixKeyType must be cpf"},
+		{sent{path: cashOut, body: `{"amount":1,"pix_key":"12345678909"}`}, "send pix_key_type", "send pixKeyType"},
+		{sent{path: cashOut, body: payBody}, "recipient_document is required", "recipientDocument is required"},
+		{sent{path: "/api/external/pix/refund", body: `{}`}, "original_transaction_id is required", "originalTransactionId is required"},
+		{sent{path: "/api/external/webhooks", body: `{"url":"https://a.example/","events":["pix.no_such"]}`}, `unknown kind of event \"pix.no_such\"`, `unknown kind of event \"pix.no_such\"`},
+		{sent{method: "GET", path: "/api/external/statement?per_page=0"}, "per_page must be", "perPage must be"},
+	} {
+		if g := f.send(v.send); !strings.Contains(g.body, v.snake) {
+			t.Errorf("%s: want %q", g.body, v.snake)
+		}
+		if g := f.send(camelCased(v.send)); !strings.Contains(g.body, v.camel) || v.snake != v.camel && strings.Contains(g.body, v.snake) {
+			t.Errorf("%s: want %q", g.body, v.camel)
+		}
 	}
 }

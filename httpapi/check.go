@@ -3,11 +3,13 @@ package httpapi
 import (
 	"bytes"
 	"net/netip"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 )
 
@@ -25,21 +27,23 @@ type call struct {
 	secret    []byte            // the secret that the request presented with the key
 	ip        netip.Addr        // the client's address; set by check 4
 	account   *registry.Account // the API key's account; set by check 4
-	body      *canonicaliser    // the reader of a POST's body; set by check 5
+	body      *canonicaliser    // the reader of the body of a POST or PATCH; set by check 5
 	left      int               // number of requests that ip may still send in this minute, set by check 6; -1: no limit
+	counted   pix.Millis        // when check 6 counted the request
 	claim     string            // the Idempotency-Key header; set by check 7; empty: none
 }
 
 // checked runs the eight checks in their order. The first check that fails has answered the
-// request, and checked returns false. GET and DELETE requests skip checks 1, 5 and 7, and GET
-// /balance skips check 6.
+// request, and checked returns false. GET and DELETE requests skip checks 1, 5 and 7, PATCH requests
+// check 7, and GET /balance skips check 6.
 func (c *call) checked() bool {
 	post := c.ctx.IsPost()
-	return (!post || c.contentType()) && // check 1
+	bodied := post || c.ctx.IsPatch()
+	return (!bodied || c.contentType()) && // check 1
 		c.keyCase() && // check 2
 		c.credentials() && // check 3
 		c.origin() && // check 4
-		(!post || c.signature()) && // check 5
+		(!bodied || c.signature()) && // check 5
 		(c.route.unlimited || c.rate()) && // check 6
 		(!post || c.idempotencyKey()) && // check 7
 		c.permission() // check 8
@@ -74,8 +78,9 @@ func (c *call) credentials() bool {
 		return true
 	}
 	if from, ok := c.failedFrom(); ok {
-		if _, ok = c.failures.Take(Network(from), c.Now()); !ok {
-			tooMany(c.ctx)
+		now := c.Now()
+		if _, ok = c.failures.Take(Network(from), now); !ok {
+			tooMany(c.ctx, now)
 			return false
 		}
 	}
@@ -154,12 +159,21 @@ func (c *call) signature() bool {
 // rate counts the request against the limit of its address. The request counts even if it is
 // refused later.
 func (c *call) rate() bool {
-	left, ok := c.requests.Take(c.ip, c.Now())
+	c.counted = c.Now()
+	left, ok := c.requests.Take(c.ip, c.counted)
 	if !ok {
-		tooMany(c.ctx)
+		tooMany(c.ctx, c.counted)
 	}
 	c.left = left
 	return ok
+}
+
+// sayLeft tells in the headers of an answer how many requests the address may still send, and when
+// it may send as many as ever again.
+func (c *call) sayLeft() {
+	var digits [20]byte
+	c.ctx.Response.Header.SetBytesV("x-ratelimit-remaining", strconv.AppendInt(digits[:0], int64(c.left), 10))
+	sayReset(c.ctx, c.counted)
 }
 
 const (

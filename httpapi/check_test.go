@@ -101,8 +101,8 @@ func TestChecks(t *testing.T) {
 
 // TestEveryPermission checks that each permission opens exactly the routes that need it.
 func TestEveryPermission(t *testing.T) {
-	f := newFixture(t)
-	f.engine.answer = ledger.Answer{Head: head()}
+	f, _, hook := hookFixture(t)
+	f.engine.answer = ledger.Answer{Head: head(), Subscription: hook}
 	for p := registry.Permissions(1); p <= registry.StatementRead; p <<= 1 {
 		client := "cli_" + strings.ReplaceAll(p.Names()[0], ":", "_")
 		makeKey(t, f.keys, client, registry.APIKey{Permissions: p})

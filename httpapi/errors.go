@@ -15,11 +15,12 @@ import (
 type form uint8
 
 const (
-	ours    form = iota // no client should get this refusal: it means a bug in the engine, answered 500
-	named               // {"errors":{"bad_request":name}}, format B
-	field               // {"errors":{"bad_request":{name:[message]}}}, format B
-	message             // {"errors":{"unprocessable_entity":message}}
-	code                // {"status":"failed","errors":[{"code":name,…}]}, format A
+	ours     form = iota // no client should get this refusal: it means a bug in the engine, answered 500
+	named                // {"errors":{"bad_request":name}}, format B
+	detailed             // {"errors":{"bad_request":name},"detail":message}, format B
+	field                // {"errors":{"bad_request":{name:[message]}}}, format B
+	message              // {"errors":{"unprocessable_entity":message}}
+	code                 // {"status":"failed","errors":[{"code":name,…}]}, format A
 )
 
 // refusal says how the refusals of one code are answered.
@@ -35,7 +36,7 @@ type refusal struct {
 // refusalRows has a row for each refusal code of the ledger.
 var refusalRows = map[ledger.RefusalCode]refusal{
 	ledger.RefuseAmount:        {payout: named, status: 400, name: "invalid or missing amount", other: 400},
-	ledger.RefuseKeyInvalid:    {payout: named, status: 400, name: "invalid pix_key"},
+	ledger.RefuseKeyInvalid:    {payout: detailed, status: 400, name: "invalid pix_key"},
 	ledger.RefuseKeyType:       {payout: field, status: 400, name: "pix_key_type"},
 	ledger.RefuseKeyAmbiguous:  {payout: code, status: 422, name: "pix_key_ambiguous"},
 	ledger.RefuseDescription:   {payout: field, status: 400, name: "description", other: 400},
@@ -118,6 +119,8 @@ var refusalRows = map[ledger.RefusalCode]refusal{
 	ledger.RefuseWebhook:              {other: 400},
 	ledger.RefuseTooManySubscriptions: {other: 422},
 	ledger.RefuseUnknownSubscription:  {other: 404},
+	ledger.RefuseStoppedSubscription:  {other: 422},
+	ledger.RefuseTooManySecrets:       {other: 422},
 }
 
 // AdminStatus returns the status with which an account's refusal is answered to operators:
@@ -136,7 +139,9 @@ func refusePayout(r *ledger.Refusal, camel bool) (int, []byte) {
 	row := refusalRows[r.Code]
 	switch row.payout {
 	case named:
-		return row.status, atomBody(camel, "bad_request", row.name)
+		return row.status, namedBody(row.name, "", camel)
+	case detailed:
+		return row.status, namedBody(row.name, r.Message, camel)
 	case field:
 		return row.status, fieldBody(opened(camel, 256), row.name, r.Message)
 	case message:
@@ -148,6 +153,19 @@ func refusePayout(r *ledger.Refusal, camel bool) (int, []byte) {
 		return row.status, codeBody(r, &row, camel)
 	}
 	return internalBody()
+}
+
+// namedBody returns {"errors":{"bad_request":name}}, and the member detail unless that is empty. The
+// name is the contract's, by which clients know the error, and is the same in both cases of keys.
+func namedBody(name, detail string, camel bool) []byte {
+	o := opened(camel, 256)
+	o.inner("errors")
+	o.text("bad_request", name)
+	o.end()
+	if detail != "" {
+		o.text("detail", inCase(detail, camel))
+	}
+	return o.closed()
 }
 
 func codeBody(r *ledger.Refusal, row *refusal, camel bool) []byte {
@@ -163,7 +181,7 @@ func codeBody(r *ledger.Refusal, row *refusal, camel bool) []byte {
 	o.name("errors")
 	o.b = append(o.b, `[{`...)
 	o.text("code", row.name)
-	o.text("message", text)
+	o.text("message", inCase(text, camel))
 	o.inner("params")
 	if r.Code == ledger.RefuseCeiling {
 		o.number("ceiling", int64(r.Ceiling))
@@ -186,7 +204,7 @@ func refuseOther(r *ledger.Refusal, camel bool) (int, []byte) {
 		return status, fieldBody(o, r.Field, r.Message)
 	}
 	o.inner("errors")
-	o.text(atoms[status], r.Message)
+	o.text(atoms[status], inCase(r.Message, camel))
 	o.end()
 	return status, o.closed()
 }
@@ -202,7 +220,7 @@ func fieldBody(o object, field, message string) []byte {
 	o.inner("bad_request")
 	o.name(field)
 	o.b = append(o.b, '[')
-	o.b = appendText(o.b, message)
+	o.b = appendText(o.b, inCase(message, o.camel))
 	o.b = append(o.b, ']')
 	o.end()
 	o.end()

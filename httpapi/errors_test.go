@@ -67,6 +67,8 @@ func documented(row []string) (status int, body string) {
 		body = codeA(name, "", `"ceiling":5000`)
 	case "B":
 		body = `{"errors":{"bad_request":"` + name + `"}}`
+	case "B, `detail`":
+		body = `{"errors":{"bad_request":"` + name + `"},"detail":"why"}`
 	case "B, field":
 		body = fieldB(name)
 	case "message":
@@ -164,9 +166,9 @@ func TestForms(t *testing.T) {
 	long := fmt.Sprintf("%141d", 0)
 	for body, want := range map[string]string{
 		`{"pix_key":"a@b.com"}`:                                  `{"errors":{"bad_request":"invalid or missing amount"}}`,
-		`{"amount":1}`:                                           `{"errors":{"bad_request":"invalid pix_key"}}`,
-		`{"amount":1,"pix_key":12}`:                              `{"errors":{"bad_request":"invalid pix_key"}}`,
-		`{"amount":1,"pix_key":"nonsense"}`:                      `{"errors":{"bad_request":"invalid pix_key"}}`,
+		`{"amount":1}`:                                           `{"errors":{"bad_request":"invalid pix_key"},"detail":"pix_key …`,
+		`{"amount":1,"pix_key":12}`:                              `{"errors":{"bad_request":"invalid pix_key"},"detail":"pix_key …`,
+		`{"amount":1,"pix_key":"nonsense"}`:                      `{"errors":{"bad_request":"invalid pix_key"},"detail":"pix_key …`,
 		`{"amount":1,"pix_key":"a@b.com","pix_key_type":"iban"}`: `{"errors":{"bad_request":{"pix_key_type":["…`,
 		`{"amount":1,"pix_key":"a@b.com","pix_key_type":7}`:      `{"errors":{"bad_request":{"pix_key_type":["…`,
 		`{"amount":1,"pix_key":"a@b.com","purpose":"` + strings.Repeat("ç", 501) + `"}`: `{"errors":{"bad_request":{"purpose":["…`,
@@ -175,7 +177,7 @@ func TestForms(t *testing.T) {
 		`{"amount":1,"end_to_end_id":"E1","pix_key":"a@b.com"}`:                         `{"errors":{"bad_request":{"end_to_end_id":["…`,
 		`{"amount":1,"description":"` + long + `","pix_key":"a@b.com"}`:                 `{"errors":{"bad_request":{"description":["…`,
 		`{"amount":1,"description":["x"],"pix_key":"a@b.com"}`:                          `{"errors":{"bad_request":{"description":["…`,
-		`{"amount":1,"description":["x"],"pix_key":"x"}`:                                `{"errors":{"bad_request":"invalid pix_key"}}`,
+		`{"amount":1,"description":["x"],"pix_key":"x"}`:                                `{"errors":{"bad_request":"invalid pix_key"},"detail":"pix_key …`,
 		`{"amount":1,"description":{},"pix_key":"a@b.com","purpose":{}}`:                `{"errors":{"bad_request":{"description":["…`,
 	} {
 		f.expect(sent{path: cashOut, body: body}, 400, want)

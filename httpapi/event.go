@@ -6,25 +6,28 @@ import (
 )
 
 // Event returns the body of a webhook as JSON, with keys in snake_case: id, type, created_at,
-// account_id, sequence and data. The member data shows the transaction or special-return case
+// account_id, sequence and data. The member data shows the transaction, special-return case or, of a test, webhook
 // in its state after the event's record: all members of Item or Case, and those that the kind
 // of event adds. Amounts are base units. The same event always gives the same bytes, if banks
 // is the same.
 func Event(e ledger.Event, banks Banks) []byte {
 	r := e.Record
-	o := opened(false, 1536)
+	o := opened(false, itemLength+512)
 	o.text("id", e.ID.String())
 	o.text("type", e.Kind.String())
 	o.text("created_at", r.Time.String())
 	o.text("account_id", r.Account.String())
 	o.number("sequence", int64(e.Sequence))
 	o.inner("data")
-	if r.Tx == nil {
-		o.specialReturn(r.Case)
-	} else {
+	switch {
+	case r.Tx != nil:
 		t := announced(r.Tx)
 		o.item(t, banks)
 		o.added(e.Kind, r, t)
+	case r.Subscription != nil:
+		o.webhook(r.Subscription)
+	default:
+		o.specialReturn(r.Case)
 	}
 	o.end()
 	return o.closed()

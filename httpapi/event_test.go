@@ -15,9 +15,9 @@ import (
 // back.
 var (
 	envelope = strings.Fields("id type created_at account_id sequence data")
-	ofItem   = strings.Fields(`id transaction_id end_to_end_id external_id type status payment_status amount fee_amount net_amount description
-		direction counterparty_name recipient_key recipient_document payer_document payer_ispb payer_bank_name reason_code failure_reason
-		duplicate_of returned_amount original_transaction_id original_end_to_end_id created_at booked_at completed_at`)
+	ofItem   = strings.Fields(`id transaction_id end_to_end_id external_id txid type status payment_status amount fee_amount net_amount description
+		direction counterparty_name recipient_key recipient_document payer_document payer_ispb payer_bank_name receiving_key reason_code failure_reason
+		duplicate_of returned_amount refunded_amount return_reason case_id original_transaction_id original_end_to_end_id created_at booked_at completed_at`)
 	ofCase = strings.Fields(`id transaction_id end_to_end_id amount held_amount covered_amount refunded_amount reason situation status
 		analysis_result defense opened_at deadline_at analysis_due_at defended_at closed_at`)
 	wentBack = strings.Fields("total_refunded remaining_refundable is_partial")
@@ -89,12 +89,16 @@ var kindsOfEvent = map[pix.EventKind]struct {
 		k := b.step(ledger.OpenCase{Infraction: "inf-1", EndToEnd: evtPayer, Amount: 20_000, Situation: "SCAM"}).Case
 		b.step(ledger.CloseCase{ID: k.ID, Result: pix.Disagreed, Details: "not shown"})
 	}, values: map[string]any{"status": "closed", "analysis_result": "DISAGREED", "held_amount": 0.0}},
+	pix.EventTest: {story: func(b *book) {
+		made := b.step(ledger.Subscribe{URL: "https://a.example/hook", Events: pix.EventMask(0).With(pix.EventReceived), Secret: make([]byte, 32)})
+		b.step(ledger.TestSubscription{ID: made.Subscription.ID})
+	}, values: map[string]any{"url": "https://a.example/hook", "active": true}},
 }
 
 // TestEvent checks each kind of event, made by the ledger's own decisions: exactly the
 // members of the contract, their values, and every byte against a golden file.
 func TestEvent(t *testing.T) {
-	for _, kind := range pix.EventKinds() {
+	for _, kind := range append(pix.EventKinds(), pix.EventTest) {
 		t.Run(kind.String(), func(t *testing.T) {
 			v, there := kindsOfEvent[kind]
 			if !there {
@@ -111,12 +115,18 @@ func TestEvent(t *testing.T) {
 			if e.Record.Case != nil {
 				want, shown = ofCase, func(*ledger.Transaction, Banks) []byte { return Case(e.Record.Case) }
 			}
+			if e.Record.Subscription != nil {
+				want = strings.Fields("id url events active created_at")
+			}
 			sameMembers(t, whole, envelope)
 			sameMembers(t, data, want)
 			for name, value := range v.values {
 				if data[name] != value {
 					t.Errorf("%s is %v, not %v", name, data[name], value)
 				}
+			}
+			if e.Record.Subscription != nil {
+				return
 			}
 			if item := shown(e.Record.Tx, banks); !bytes.Contains(got, append([]byte(`"data":`), item[:len(item)-1]...)) {
 				t.Errorf("data is %s\nand does not begin as %s", got, item)

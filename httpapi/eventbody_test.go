@@ -39,8 +39,16 @@ func eventMembers(t *testing.T, body []byte) (whole, data map[string]any) {
 // not in snake_case.
 func uniqueKeys(d *json.Decoder) error {
 	begin, err := d.Token()
+	if begin == json.Delim('[') {
+		for d.More() {
+			if err := uniqueKeys(d); err != nil {
+				return err
+			}
+		}
+		_, err = d.Token()
+	}
 	if err != nil || begin != json.Delim('{') {
-		return err // events have no arrays
+		return err
 	}
 	seen := map[string]bool{}
 	for d.More() {

@@ -76,6 +76,17 @@ func (l *fakeLists) Subscriptions(a pix.AccountID, numbers []uint32) (all []*led
 	return all, l.err
 }
 
+func (l *fakeLists) Subscription(t layout.Target) (*ledger.Subscription, error) {
+	l.asked, l.account = "subscription", t.Account
+	l.requests++
+	for _, s := range l.subscriptions {
+		if s.ID.Number() == t.Number {
+			return s, l.err
+		}
+	}
+	return nil, l.err
+}
+
 func (l *fakeLists) Deliveries(t layout.Target, state layout.DeliveryState, p layout.Page) ([]ledger.DeliveryItem, error) {
 	l.asked, l.target, l.state, l.page = "deliveries", t, state, p
 	l.requests++

@@ -242,7 +242,7 @@ func (f *fixture) send(s sent) got {
 	}
 	req.Header.SetMethod(s.method)
 	req.Header.Set("Authorization", "ApiKey "+s.client+":"+testSecret)
-	if s.method == "POST" {
+	if s.method == "POST" || s.method == "PATCH" {
 		req.Header.SetContentType("application/json")
 		req.SetBodyString(s.body)
 		if mac, err := Sign([]byte(testSecret), []byte(s.body), false); err == nil {

@@ -69,6 +69,9 @@ func TestFieldStories(t *testing.T) {
 			return "taken\n"
 		}
 		seen[r.Code] = true
+		if r.Code == ledger.RefuseKeyInvalid {
+			return fmt.Sprintf("refused: %v: %s\n", r.Code, r.Message)
+		}
 		if r.Field == "" {
 			return fmt.Sprintf("refused: %v\n", r.Code)
 		}

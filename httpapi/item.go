@@ -7,10 +7,13 @@ import (
 
 // Item returns a transaction as JSON, as every list, lookup and event shows it.
 func Item(t *ledger.Transaction, banks Banks) []byte {
-	o := opened(false, 1024)
+	o := opened(false, itemLength)
 	o.item(t, banks)
 	return o.closed()
 }
+
+// itemLength is about the length of an item, in bytes.
+const itemLength = 1280
 
 // item writes all members of a transaction; a member that does not apply to the transaction
 // is null.
@@ -19,6 +22,7 @@ func (o *object) item(t *ledger.Transaction, banks Banks) {
 	o.text("transaction_id", t.Public())
 	o.textOrNull("end_to_end_id", t.EndToEnd)
 	o.textOrNull("external_id", t.ExternalID)
+	o.textOrNull("txid", t.Txid())
 	o.text("type", typeOf(t.Kind))
 	o.text("status", shownStatus(t.Status))
 	o.textOrNull("payment_status", paymentStatus(t))
@@ -54,6 +58,7 @@ func (o *object) parties(t *ledger.Transaction, banks Banks) {
 		o.null("payer_document")
 		o.null("payer_ispb")
 		o.null("payer_bank_name")
+		o.null("receiving_key")
 		return
 	}
 	o.text("direction", "inbound")
@@ -63,11 +68,11 @@ func (o *object) parties(t *ledger.Transaction, banks Banks) {
 	o.textOrNull("payer_document", t.Counterparty.Document)
 	o.textOrNull("payer_ispb", t.Counterparty.ISPB)
 	o.textOrNull("payer_bank_name", banks.Name(t.Counterparty.ISPB))
+	o.textOrNull("receiving_key", t.ReceivingKey())
 }
 
-// outcome writes the reason code, the payout that a payout rejected with DUPL repeats, the
-// amount of a payout that was returned, and, for a return or a refund, the transaction that
-// it refers to.
+// outcome writes the reason code, the payout that a payout rejected with DUPL repeats, what was given
+// back of the transaction, and of a return or a refund, what it gives back and why.
 func (o *object) outcome(t *ledger.Transaction) {
 	o.textOrNull("reason_code", t.ReasonCode)
 	o.textOrNull("failure_reason", t.ReasonCode)
@@ -81,9 +86,31 @@ func (o *object) outcome(t *ledger.Transaction) {
 	} else {
 		o.null("returned_amount")
 	}
+	if t.ReceivedPayment() {
+		o.number("refunded_amount", int64(t.Refunded))
+	} else {
+		o.null("refunded_amount")
+	}
+	o.textOrNull("return_reason", returnReason(t))
+	if t.Refund.Case != nil {
+		o.text("case_id", t.Refund.Case.String())
+	} else {
+		o.null("case_id")
+	}
 	id, endToEnd := original(t)
 	o.textOrNull("original_transaction_id", id)
 	o.textOrNull("original_end_to_end_id", endToEnd)
+}
+
+// returnReason returns the scheme's code for which a refund or a received return gives money back.
+func returnReason(t *ledger.Transaction) string {
+	switch t.Kind {
+	case pix.TxReturn:
+		return t.ReasonCode
+	case pix.TxRefund:
+		return t.Refund.Code
+	}
+	return ""
 }
 
 // original returns the transaction_id and the end-to-end id of the transaction that a return

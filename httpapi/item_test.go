@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"pixd/actors/ledger"
@@ -27,9 +28,9 @@ func payout(s pix.TxStatus) ledger.Transaction {
 
 func TestItem(t *testing.T) {
 	const ids = `{"id":"` + itemUUID + `","transaction_id":"`
-	const outbound = `"direction":"outbound","counterparty_name":"Zé","recipient_key":"z@x.br","recipient_document":"***.456.789-**","payer_document":null,"payer_ispb":null,"payer_bank_name":null,`
+	const outbound = `"direction":"outbound","counterparty_name":"Zé","recipient_key":"z@x.br","recipient_document":"***.456.789-**","payer_document":null,"payer_ispb":null,"payer_bank_name":null,"receiving_key":null,`
 	const gross = `"amount":10000,"fee_amount":50,"net_amount":10050,"description":"a \"b\"",`
-	out := ids + itemID.Public(pix.TxPayout) + `","end_to_end_id":"` + e2e + `","external_id":"o-1","type":"pix",`
+	out := ids + itemID.Public(pix.TxPayout) + `","end_to_end_id":"` + e2e + `","external_id":"o-1","txid":null,"type":"pix",`
 	finished := func(s pix.TxStatus, reason string) ledger.Transaction {
 		p := payout(s)
 		p.BookedAt, p.ReasonCode = testNow+1, reason
@@ -53,24 +54,36 @@ func TestItem(t *testing.T) {
 		tx   ledger.Transaction
 		want string
 	}{
-		"accepted": {payout(pix.StatusAccepted), out + `"status":"pending","payment_status":"processing",` + gross + outbound + nullReason + `"returned_amount":0,` + nullOrigin + created + notDone},
-		"queued":   {queued, out + `"status":"pending","payment_status":"processing",` + gross + outbound + `"reason_code":"DICT_BUCKET_EXHAUSTED","failure_reason":"DICT_BUCKET_EXHAUSTED","duplicate_of":null,"returned_amount":0,` + nullOrigin + created + notDone},
-		"approval": {payout(pix.StatusPending), out + `"status":"pending","payment_status":"processing",` + gross + outbound + nullReason + `"returned_amount":0,` + nullOrigin + created + notDone},
-		"sending":  {payout(pix.StatusSending), out + `"status":"pending","payment_status":"processing",` + gross + outbound + nullReason + `"returned_amount":0,` + nullOrigin + created + notDone},
-		"held":     {payout(pix.StatusHeld), out + `"status":"pending","payment_status":"processing",` + gross + outbound + nullReason + `"returned_amount":0,` + nullOrigin + created + notDone},
-		"late":     {late, out + `"status":"settled","payment_status":"settled",` + gross + outbound + nullReason + `"returned_amount":0,` + nullOrigin + created + booked + `"completed_at":"2026-09-21T14:13:20.009Z"}`},
-		"return":   {back, ids + itemID.Public(pix.TxReturn) + `","end_to_end_id":"D6070119020260921132000000000001","external_id":null,"type":"pix","status":"completed","payment_status":null,"amount":300,"fee_amount":0,"net_amount":300,"description":"Returned by agreement between the parties","direction":"inbound","counterparty_name":"Zé","recipient_key":null,"recipient_document":null,"payer_document":null,"payer_ispb":"60701190","payer_bank_name":"Itaú Unibanco","reason_code":"MD06","failure_reason":"MD06","duplicate_of":null,"returned_amount":null,"original_transaction_id":"` + otherID.Public(pix.TxPayout) + `","original_end_to_end_id":"` + e2e + `",` + created + done},
-		"settled":  {returned, out + `"status":"settled","payment_status":"settled",` + gross + outbound + nullReason + `"returned_amount":300,` + nullOrigin + created + done},
-		"rejected": {accidental, out + `"status":"rejected","payment_status":"rejected",` + gross + outbound + `"reason_code":"AC03","failure_reason":"AC03","duplicate_of":null,"returned_amount":0,` + nullOrigin + created + booked + `"completed_at":null}`},
-		"twice":    {duplicate, out + `"status":"rejected","payment_status":"rejected",` + gross + outbound + `"reason_code":"DUPL","failure_reason":"DUPL","duplicate_of":"` + otherID.Public(pix.TxPayout) + `","returned_amount":0,` + nullOrigin + created + booked + `"completed_at":null}`},
-		"failed":   {finished(pix.StatusFailed, "orphan_force_voided"), out + `"status":"failed","payment_status":"failed",` + gross + outbound + `"reason_code":"orphan_force_voided","failure_reason":"orphan_force_voided","duplicate_of":null,"returned_amount":0,` + nullOrigin + created + booked + `"completed_at":null}`},
+		"accepted": {payout(pix.StatusAccepted), out + `"status":"pending","payment_status":"processing",` + gross + outbound + nullReason + `"returned_amount":0,"refunded_amount":null,"return_reason":null,"case_id":null,` + nullOrigin + created + notDone},
+		"queued":   {queued, out + `"status":"pending","payment_status":"processing",` + gross + outbound + `"reason_code":"DICT_BUCKET_EXHAUSTED","failure_reason":"DICT_BUCKET_EXHAUSTED","duplicate_of":null,"returned_amount":0,"refunded_amount":null,"return_reason":null,"case_id":null,` + nullOrigin + created + notDone},
+		"approval": {payout(pix.StatusPending), out + `"status":"pending","payment_status":"processing",` + gross + outbound + nullReason + `"returned_amount":0,"refunded_amount":null,"return_reason":null,"case_id":null,` + nullOrigin + created + notDone},
+		"sending":  {payout(pix.StatusSending), out + `"status":"pending","payment_status":"processing",` + gross + outbound + nullReason + `"returned_amount":0,"refunded_amount":null,"return_reason":null,"case_id":null,` + nullOrigin + created + notDone},
+		"held":     {payout(pix.StatusHeld), out + `"status":"pending","payment_status":"processing",` + gross + outbound + nullReason + `"returned_amount":0,"refunded_amount":null,"return_reason":null,"case_id":null,` + nullOrigin + created + notDone},
+		"late":     {late, out + `"status":"settled","payment_status":"settled",` + gross + outbound + nullReason + `"returned_amount":0,"refunded_amount":null,"return_reason":null,"case_id":null,` + nullOrigin + created + booked + `"completed_at":"2026-09-21T14:13:20.009Z"}`},
+		"return":   {back, ids + itemID.Public(pix.TxReturn) + `","end_to_end_id":"D6070119020260921132000000000001","external_id":null,"txid":null,"type":"pix","status":"completed","payment_status":null,"amount":300,"fee_amount":0,"net_amount":300,"description":"Returned by agreement between the parties","direction":"inbound","counterparty_name":"Zé","recipient_key":null,"recipient_document":null,"payer_document":null,"payer_ispb":"60701190","payer_bank_name":"Itaú Unibanco","receiving_key":null,"reason_code":"MD06","failure_reason":"MD06","duplicate_of":null,"returned_amount":null,"refunded_amount":null,"return_reason":"MD06","case_id":null,"original_transaction_id":"` + otherID.Public(pix.TxPayout) + `","original_end_to_end_id":"` + e2e + `",` + created + done},
+		"settled":  {returned, out + `"status":"settled","payment_status":"settled",` + gross + outbound + nullReason + `"returned_amount":300,"refunded_amount":null,"return_reason":null,"case_id":null,` + nullOrigin + created + done},
+		"rejected": {accidental, out + `"status":"rejected","payment_status":"rejected",` + gross + outbound + `"reason_code":"AC03","failure_reason":"AC03","duplicate_of":null,"returned_amount":0,"refunded_amount":null,"return_reason":null,"case_id":null,` + nullOrigin + created + booked + `"completed_at":null}`},
+		"twice":    {duplicate, out + `"status":"rejected","payment_status":"rejected",` + gross + outbound + `"reason_code":"DUPL","failure_reason":"DUPL","duplicate_of":"` + otherID.Public(pix.TxPayout) + `","returned_amount":0,"refunded_amount":null,"return_reason":null,"case_id":null,` + nullOrigin + created + booked + `"completed_at":null}`},
+		"failed":   {finished(pix.StatusFailed, "orphan_force_voided"), out + `"status":"failed","payment_status":"failed",` + gross + outbound + `"reason_code":"orphan_force_voided","failure_reason":"orphan_force_voided","duplicate_of":null,"returned_amount":0,"refunded_amount":null,"return_reason":null,"case_id":null,` + nullOrigin + created + booked + `"completed_at":null}`},
 
-		"open charge": {ledger.Transaction{ID: itemID, Kind: pix.TxCharge, Status: pix.StatusActive, Amount: 700, CreatedAt: testNow, Charge: ledger.ChargePart{Key: pix.Key{Value: testEVP}}}, ids + itemID.Public(pix.TxCharge) + `","end_to_end_id":null,"external_id":null,"type":"pix","status":"active","payment_status":null,"amount":700,"fee_amount":0,"net_amount":700,"description":"","direction":"inbound","counterparty_name":null,"recipient_key":null,"recipient_document":null,"payer_document":null,"payer_ispb":null,"payer_bank_name":null,` + nullReason + `"returned_amount":null,` + nullOrigin + created + notDone},
-		"paid charge": {ledger.Transaction{ID: itemID, Kind: pix.TxCharge, Status: pix.StatusCompleted, Amount: 700, Fee: 7, EndToEnd: e2e, CreatedAt: testNow, BookedAt: testNow + 1, Counterparty: pix.Party{Name: "Ana", Document: "12345678909", ISPB: "60701190"}, Charge: ledger.ChargePart{Key: pix.Key{Value: testEVP}}}, ids + itemID.Public(pix.TxCharge) + `","end_to_end_id":"` + e2e + `","external_id":null,"type":"pix","status":"completed","payment_status":null,"amount":700,"fee_amount":7,"net_amount":693,"description":"","direction":"inbound","counterparty_name":"Ana","recipient_key":null,"recipient_document":null,"payer_document":"12345678909","payer_ispb":"60701190","payer_bank_name":"Itaú Unibanco",` + nullReason + `"returned_amount":null,` + nullOrigin + created + done},
-		"ted":         {ledger.Transaction{ID: itemID, Kind: pix.TxTED, Status: pix.StatusCompleted, Amount: 700, CreatedAt: testNow, BookedAt: testNow + 1, Counterparty: pix.Party{ISPB: "99999999"}}, ids + itemID.Public(pix.TxTED) + `","end_to_end_id":null,"external_id":null,"type":"ted","status":"completed","payment_status":null,"amount":700,"fee_amount":0,"net_amount":700,"description":"","direction":"inbound","counterparty_name":null,"recipient_key":null,"recipient_document":null,"payer_document":null,"payer_ispb":"99999999","payer_bank_name":null,` + nullReason + `"returned_amount":null,` + nullOrigin + created + done},
+		"open charge": {ledger.Transaction{ID: itemID, Kind: pix.TxCharge, Status: pix.StatusActive, Amount: 700, CreatedAt: testNow, Charge: ledger.ChargePart{Key: pix.Key{Value: testEVP}}}, ids + itemID.Public(pix.TxCharge) + `","end_to_end_id":null,"external_id":null,"txid":null,"type":"pix","status":"active","payment_status":null,"amount":700,"fee_amount":0,"net_amount":700,"description":"","direction":"inbound","counterparty_name":null,"recipient_key":null,"recipient_document":null,"payer_document":null,"payer_ispb":null,"payer_bank_name":null,"receiving_key":null,` + nullReason + `"returned_amount":null,"refunded_amount":null,"return_reason":null,"case_id":null,` + nullOrigin + created + notDone},
+		"paid charge": {ledger.Transaction{ID: itemID, Kind: pix.TxCharge, Status: pix.StatusCompleted, Amount: 700, Fee: 7, EndToEnd: e2e, CreatedAt: testNow, BookedAt: testNow + 1, Counterparty: pix.Party{Name: "Ana", Document: "12345678909", ISPB: "60701190"}, Charge: ledger.ChargePart{Key: pix.Key{Value: testEVP}}}, ids + itemID.Public(pix.TxCharge) + `","end_to_end_id":"` + e2e + `","external_id":null,"txid":"` + itemID.Public(pix.TxCharge) + `","type":"pix","status":"completed","payment_status":null,"amount":700,"fee_amount":7,"net_amount":693,"description":"","direction":"inbound","counterparty_name":"Ana","recipient_key":null,"recipient_document":null,"payer_document":"12345678909","payer_ispb":"60701190","payer_bank_name":"Itaú Unibanco","receiving_key":"` + testEVP + `",` + nullReason + `"returned_amount":null,"refunded_amount":0,"return_reason":null,"case_id":null,` + nullOrigin + created + done},
+		"ted":         {ledger.Transaction{ID: itemID, Kind: pix.TxTED, Status: pix.StatusCompleted, Amount: 700, CreatedAt: testNow, BookedAt: testNow + 1, Counterparty: pix.Party{ISPB: "99999999"}}, ids + itemID.Public(pix.TxTED) + `","end_to_end_id":null,"external_id":null,"txid":null,"type":"ted","status":"completed","payment_status":null,"amount":700,"fee_amount":0,"net_amount":700,"description":"","direction":"inbound","counterparty_name":null,"recipient_key":null,"recipient_document":null,"payer_document":null,"payer_ispb":"99999999","payer_bank_name":null,"receiving_key":null,` + nullReason + `"returned_amount":null,"refunded_amount":null,"return_reason":null,"case_id":null,` + nullOrigin + created + done},
 	} {
 		if got := string(Item(&v.tx, nil)); got != v.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, v.want)
+		}
+	}
+	receipt := ledger.Transaction{ID: itemID, Kind: pix.TxReceipt, Status: pix.StatusCompleted, Amount: 700, Refunded: 300, Receipt: ledger.ReceiptPart{Key: testEVP, Txid: "Order7"}}
+	other := ledger.Transaction{ID: itemID, Kind: pix.TxCharge, Status: pix.StatusCompleted, Charge: ledger.ChargePart{Key: pix.Key{Value: testEVP}, PaidKey: "z@x.br"}}
+	for want, tx := range map[string]*ledger.Transaction{
+		`"txid":"Order7",`:                   &receipt,
+		`"receiving_key":"` + testEVP + `",`: &receipt,
+		`"refunded_amount":300,`:             &receipt,
+		`"receiving_key":"z@x.br",`:          &other, // the customer paid the charge to another key than its QR code names
+	} {
+		if got := string(Item(tx, nil)); !strings.Contains(got, want) {
+			t.Errorf("%s lacks %s", got, want)
 		}
 	}
 	internal := ledger.Transaction{Kind: pix.TxInternal, Status: pix.StatusCompleted}

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"slices"
+	"strings"
 )
 
 // appendSnake appends the snake_case form of a key in camelCase, because the service knows
@@ -37,6 +38,19 @@ func appendCamel(dst []byte, name string) []byte {
 		}
 	}
 	return dst
+}
+
+// inCase returns one of the service's own texts with the names of fields in the key case of the
+// request. What stands behind a quotation mark is the client's and stays as it is.
+func inCase(text string, camel bool) string {
+	if !camel {
+		return text
+	}
+	own, quoted := text, ""
+	if i := strings.IndexByte(text, '"'); i >= 0 {
+		own, quoted = text[:i], text[i:]
+	}
+	return string(appendCamel(make([]byte, 0, len(text)), own)) + quoted
 }
 
 func hasUpper[K string | []byte](key K) bool {

@@ -83,6 +83,9 @@ func (l *Limiter) add(s *slot, minute uint64) (left int, ok bool) {
 	}
 }
 
+// windowLeft is the time, in seconds rounded up, from now to the end of the window.
+func windowLeft(now pix.Millis) int64 { return int64(window-now%window+999) / 1000 }
+
 // current reports whether a count is of this minute or of the next minute: a request's clock
 // may have been read just before the minute ended. A count of a later minute was made before
 // the clock was set back.

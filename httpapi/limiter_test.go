@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/binary"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -177,27 +178,35 @@ func TestRateLimit(t *testing.T) {
 	makeKey(t, f.keys, "cli_two", registry.APIKey{Whitelist: []string{"127.0.0.1", "127.0.0.2"}})
 	pay := sent{path: cashOut, body: payBody, client: "cli_two"}
 	left := func(g got) string { return g.header("x-ratelimit-remaining") }
-	if g := f.expect(pay, 202, `{…`); left(g) != "2" {
-		t.Errorf("left %q", left(g))
+	resets := func(g got) string { return g.header("x-ratelimit-reset") }
+	f.now -= f.now % window
+	for past, want := range map[pix.Millis]string{0: "60", 1: "60", 1000: "59", window - 1001: "2", window - 1000: "1", window - 1: "1"} {
+		if got := strconv.FormatInt(windowLeft(f.now+past), 10); got != want {
+			t.Errorf("%d ms after the window's beginning: resets in %s s, want %s", past, got, want)
+		}
+	}
+	f.now += 17_500
+	if g := f.expect(pay, 202, `{…`); left(g) != "2" || resets(g) != "43" {
+		t.Errorf("left %q, resets in %q", left(g), resets(g))
 	}
 	bad := pay
 	bad.body = `{}`
-	if g := f.expect(bad, 400, `{…`); left(g) != "" { // a refused request counts too, but only a 2xx answer has the header
-		t.Errorf("left %q", left(g))
+	if g := f.expect(bad, 400, `{…`); left(g) != "" || resets(g) != "" { // a refused request counts too, but only a 2xx answer has the headers
+		t.Errorf("left %q, resets in %q", left(g), resets(g))
 	}
 	unsigned := pay
 	unsigned.headers = []string{"hmac", "-"} // refused by check 5, before check 6 counts the request
 	f.expect(unsigned, 401, `{…`)
-	if g := f.send(sent{method: "GET", path: balance}); left(g) != "" {
-		t.Errorf("left %q", left(g))
+	if g := f.send(sent{method: "GET", path: balance}); left(g) != "" || resets(g) != "" {
+		t.Errorf("left %q, resets in %q", left(g), resets(g))
 	}
 	if g := f.expect(pay, 202, `{…`); left(g) != "0" {
 		t.Errorf("left %q", left(g))
 	}
 	f.engine.command = nil
 	g := f.expect(pay, 429, shape1("429", "Too many requests"))
-	if g.header("Retry-After") != "60" || left(g) != "" || f.engine.command != nil {
-		t.Errorf("Retry-After %q, left %q, command %v", g.header("Retry-After"), left(g), f.engine.command)
+	if g.header("Retry-After") != "60" || left(g) != "" || resets(g) != "43" || f.engine.command != nil {
+		t.Errorf("Retry-After %q, left %q, resets in %q, command %v", g.header("Retry-After"), left(g), resets(g), f.engine.command)
 	}
 	other := pay
 	other.ip = "127.0.0.2"
@@ -216,8 +225,8 @@ func TestFailedCredentials(t *testing.T) {
 	f.expect(wrong, 401, shape1("401", "Invalid API key credentials"))
 	f.expect(sent{method: "GET", path: balance, headers: []string{"Authorization", "-"}}, 401, `{…`)
 	g := f.expect(wrong, 429, shape1("429", "Too many requests"))
-	if g.header("Retry-After") != "60" {
-		t.Errorf("Retry-After %q", g.header("Retry-After"))
+	if g.header("Retry-After") != "60" || g.header("x-ratelimit-reset") != "40" {
+		t.Errorf("Retry-After %q, resets in %q", g.header("Retry-After"), g.header("x-ratelimit-reset"))
 	}
 	f.expect(sent{method: "GET", path: balance}, 200, `{…`) // the right secret is accepted even after the limit of failures is reached
 	wrong.ip = "10.0.0.1"

@@ -24,13 +24,16 @@ func readStatement(c *call) {
 
 // listTransactions is GET /transactions.
 func listTransactions(c *call) {
-	q := c.query("page", "per_page", "status", "type", "date_from", "date_to", "direction", "external_id")
+	q := c.query("page", "per_page", "status", "type", "date_from", "date_to", "direction", "external_id", "original_transaction_id")
 	page, perPage := q.pages()
 	f := q.filter(transactionStatuses)
 	f.Direction = choice(q, "direction", directions)
-	if external, given := q.values["external_id"]; given && external == "" {
-		q.refuse("external_id", "external_id must not be empty")
+	for _, id := range []string{"external_id", "original_transaction_id"} {
+		if text, given := q.values[id]; given && text == "" {
+			q.refuse(id, id+" must not be empty")
+		}
 	}
+	f.Original = q.values["original_transaction_id"]
 	if q.answered(c) {
 		return
 	}
@@ -49,7 +52,7 @@ func (c *call) transactions(all []*ledger.Transaction, err error, page, perPage 
 
 // list answers with a page of a list of n entries; write writes the members of the i-th one.
 func (c *call) list(n, page, perPage int, write func(o *object, i int)) {
-	o := opened(c.camel, 128+1024*n)
+	o := opened(c.camel, 128+itemLength*n)
 	o.flag("worked", true)
 	o.entries("data", n, func(i int) { write(&o, i) })
 	o.number("page", int64(page))
@@ -139,7 +142,7 @@ func (c *call) lookUp(parameter string, find func(pix.AccountID, string) (*ledge
 	if t == nil {
 		return
 	}
-	o := opened(c.camel, 1024)
+	o := opened(c.camel, itemLength)
 	o.flag("worked", true)
 	if t.Kind.Outbound() {
 		o.flag("final", !t.Status.InFlight())

@@ -107,7 +107,7 @@ func TestBadListParameters(t *testing.T) {
 	} {
 		f.expect(sent{method: "GET", path: transactionsPath + "?" + query}, 400, `{"worked":false,"errors":{"bad_request":{`+fault+`}}}`)
 	}
-	f.expect(camelCased(sent{method: "GET", path: transactionsPath + "?per_page=2&perPage=2"}), 400, `{"worked":false,"errors":{"badRequest":{"perPage":["per_page is given twice"]}}}`)
+	f.expect(camelCased(sent{method: "GET", path: transactionsPath + "?per_page=2&perPage=2"}), 400, `{"worked":false,"errors":{"badRequest":{"perPage":["perPage is given twice"]}}}`)
 	if f.lists.requests > 0 {
 		t.Errorf("%d lists were read", f.lists.requests)
 	}

@@ -130,8 +130,8 @@ func TestListCases(t *testing.T) {
 			t.Errorf("%s: %s", query, g.body[len(g.body)-60:])
 		}
 	}
-	f.expect(camelCased(sent{method: "GET", path: medPath + "?perPage=2&per_page=2"}), 400, `{"worked":false,"errors":{"badRequest":{"perPage":["per_page is given twice"]}}}`)
-	f.expect(camelCased(sent{method: "GET", path: medPath + "?per_page=0"}), 400, `{"worked":false,"errors":{"badRequest":{"perPage":["per_page must be a positive integer"]}}}`)
+	f.expect(camelCased(sent{method: "GET", path: medPath + "?perPage=2&per_page=2"}), 400, `{"worked":false,"errors":{"badRequest":{"perPage":["perPage is given twice"]}}}`)
+	f.expect(camelCased(sent{method: "GET", path: medPath + "?per_page=0"}), 400, `{"worked":false,"errors":{"badRequest":{"perPage":["perPage must be a positive integer"]}}}`)
 }
 
 // TestUnknownCase checks that any id which is no case of the account gives one 404, whatever

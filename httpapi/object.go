@@ -101,3 +101,16 @@ func (o *object) entries(name string, n int, write func(i int)) {
 	}
 	o.b = append(o.b, ']')
 }
+
+// texts writes a member that is a list of strings.
+func (o *object) texts(name string, all []string) {
+	o.name(name)
+	o.b = append(o.b, '[')
+	for i, v := range all {
+		if i > 0 {
+			o.b = append(o.b, ',')
+		}
+		o.b = appendText(o.b, v)
+	}
+	o.b = append(o.b, ']')
+}

@@ -55,8 +55,11 @@ func (f payoutForm) parse() (ledger.RequestPayout, *ledger.Refusal) {
 }
 
 func (f payoutForm) key() (pix.Key, *ledger.Refusal) {
-	if !f.Key.Given || f.Key.Wrong {
-		return pix.Key{}, refuse(ledger.RefuseKeyInvalid, "invalid pix_key")
+	switch {
+	case !f.Key.Given:
+		return pix.Key{}, refuse(ledger.RefuseKeyInvalid, "pix_key is missing")
+	case f.Key.Wrong:
+		return pix.Key{}, refuse(ledger.RefuseKeyInvalid, "pix_key must be a string")
 	}
 	if !f.KeyType.Given {
 		if pix.AmbiguousKey(f.Key.Value) {
@@ -64,7 +67,7 @@ func (f payoutForm) key() (pix.Key, *ledger.Refusal) {
 		}
 		k, ok := pix.DetectKey(f.Key.Value)
 		if !ok {
-			return k, refuse(ledger.RefuseKeyInvalid, "invalid pix_key")
+			return k, refuse(ledger.RefuseKeyInvalid, pix.KeyFault(pix.KeyNone, f.Key.Value))
 		}
 		return k, nil
 	}
@@ -74,7 +77,7 @@ func (f payoutForm) key() (pix.Key, *ledger.Refusal) {
 	}
 	k, ok := pix.ParseKey(t, f.Key.Value)
 	if !ok {
-		return k, refuse(ledger.RefuseKeyInvalid, "invalid pix_key")
+		return k, refuse(ledger.RefuseKeyInvalid, pix.KeyFault(t, f.Key.Value))
 	}
 	return k, nil
 }

@@ -118,7 +118,7 @@ func (c *call) receiptOf(t *ledger.Transaction, own *ledger.Settings) receipt.Fa
 		f.Payer, f.Recipient = us, they
 		return f
 	}
-	us.Key = maskedKey(t.Charge.Key.Value + t.Receipt.Key) // at most one of the two is set
+	us.Key = maskedKey(t.ReceivingKey())
 	f.Payer, f.Recipient = they, us
 	return f
 }

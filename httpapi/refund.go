@@ -39,6 +39,8 @@ func readRefund(c *call) refundForm {
 			f.Amount, f.Centavos = true, readCentavos(value)
 		case "description":
 			f.Description = readText(value)
+		case "external_id":
+			f.ExternalID = readText(value)
 		}
 		// With camelCase both spellings of the first name come as that name, the one in
 		// snake_case last; it is the one that counts.
@@ -70,6 +72,7 @@ func renderRefund(t *ledger.Transaction, camel bool) (int, []byte) {
 	o.flag("worked", true)
 	o.text("transaction_id", t.Public())
 	o.text("end_to_end_id", t.EndToEnd)
+	o.textOrNull("external_id", t.ExternalID)
 	o.number("amount", int64(t.Amount))
 	o.text("status", status)
 	o.text("detail", detail)

@@ -12,7 +12,7 @@ import (
 func refund(s pix.TxStatus) ledger.Transaction {
 	code := pix.CaseID{7}
 	return ledger.Transaction{
-		ID: itemID, Kind: pix.TxRefund, Status: s, Amount: 300, EndToEnd: "D9999900420260921132000000000001", Description: "Devolução PIX", CreatedAt: testNow,
+		ID: itemID, Kind: pix.TxRefund, Status: s, Amount: 300, EndToEnd: "D9999900420260921132000000000001", ExternalID: "r-1", Description: "Devolução PIX", CreatedAt: testNow,
 		Counterparty: pix.Party{Name: "Ana", Document: "12345678909", ISPB: "60701190"},
 		Refund:       ledger.RefundPart{Original: otherID, OriginalEndToEnd: e2e, OriginalAmount: 10000, Code: "MD06", Case: &code, Refunded: 300},
 	}
@@ -21,9 +21,9 @@ func refund(s pix.TxStatus) ledger.Transaction {
 // TestRefundItem checks the item of a refund in each status: outbound, with the payer as the
 // recipient, whose document is whole.
 func TestRefundItem(t *testing.T) {
-	begin := `{"id":"` + itemUUID + `","transaction_id":"` + itemID.Public(pix.TxRefund) + `","end_to_end_id":"D9999900420260921132000000000001","external_id":null,"type":"pix",`
-	mid := `"amount":300,"fee_amount":0,"net_amount":300,"description":"Devolução PIX","direction":"outbound","counterparty_name":"Ana","recipient_key":null,"recipient_document":"12345678909","payer_document":null,"payer_ispb":null,"payer_bank_name":null,`
-	origin := `"returned_amount":null,"original_transaction_id":"` + otherID.Public(pix.TxReceipt) + `","original_end_to_end_id":"` + e2e + `",` + created
+	begin := `{"id":"` + itemUUID + `","transaction_id":"` + itemID.Public(pix.TxRefund) + `","end_to_end_id":"D9999900420260921132000000000001","external_id":"r-1","txid":null,"type":"pix",`
+	mid := `"amount":300,"fee_amount":0,"net_amount":300,"description":"Devolução PIX","direction":"outbound","counterparty_name":"Ana","recipient_key":null,"recipient_document":"12345678909","payer_document":null,"payer_ispb":null,"payer_bank_name":null,"receiving_key":null,`
+	origin := `"returned_amount":null,"refunded_amount":null,"return_reason":"MD06","case_id":"` + pix.CaseID{7}.String() + `","original_transaction_id":"` + otherID.Public(pix.TxReceipt) + `","original_end_to_end_id":"` + e2e + `",` + created
 	const booked = `"booked_at":"2026-09-21T14:13:20.001Z",`
 	for status, want := range map[pix.TxStatus]string{
 		pix.StatusHeld:     begin + `"status":"pending","payment_status":"processing",` + mid + nullReason + origin + `"booked_at":null,"completed_at":null}`,

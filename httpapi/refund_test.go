@@ -86,7 +86,7 @@ func TestRefundOriginal(t *testing.T) {
 		if c.Original != want || ok != (want != "") {
 			t.Errorf("%s: %q, want %q (%s)", body, c.Original, want, answer)
 		}
-		if !ok && answer != `{"worked":false,"errors":{"badRequest":"original_transaction_id is required"}}` {
+		if !ok && answer != `{"worked":false,"errors":{"badRequest":"originalTransactionId is required"}}` {
 			t.Errorf("%s: %s", body, answer)
 		}
 	}
@@ -120,6 +120,9 @@ func TestRefundBody(t *testing.T) {
 	}
 	descriptionOf := func(s string) *ledger.RequestRefund {
 		return with(func(c *ledger.RequestRefund) { c.Description = s })
+	}
+	externalOf := func(s string) *ledger.RequestRefund {
+		return with(func(c *ledger.RequestRefund) { c.ExternalID = s })
 	}
 	quoted := func(s string, n int) string { return `"` + strings.Repeat(s, n) + `"` }
 	for fields, want := range map[string]struct {
@@ -163,6 +166,12 @@ func TestRefundBody(t *testing.T) {
 		`"description":` + quoted("ç", 140) + `,`: {command: descriptionOf(strings.Repeat("ç", 140))},
 		`"description":` + quoted("ç", 141) + `,`: {answer: description},
 
+		`"external_id":" r-1 ",`:                  {command: externalOf("r-1")},
+		`"external_id":"r 1",`:                    {command: &plain}, // discarded, as of a payout
+		`"external_id":7,`:                        {command: &plain},
+		`"external_id":` + quoted("x", 128) + `,`: {command: externalOf(strings.Repeat("x", 128))},
+		`"external_id":` + quoted("x", 129) + `,`: {command: &plain},
+
 		`"amount":0,"description":7,"reason":7,`: {answer: amount},
 		`"amount":1,"description":7,"reason":7,`: {answer: reason},
 		`"unknown":{"amount":0},"Amount":0,`:     {command: &plain},
@@ -186,7 +195,7 @@ func TestRefundBody(t *testing.T) {
 func TestRefundAnswers(t *testing.T) {
 	f := newFixture(t)
 	tx := refund(pix.StatusAccepted)
-	mid := `"transaction_id":"` + tx.Public() + `","end_to_end_id":"` + tx.EndToEnd + `","amount":300,`
+	mid := `"transaction_id":"` + tx.Public() + `","end_to_end_id":"` + tx.EndToEnd + `","external_id":"r-1","amount":300,`
 	accepted := `{"worked":true,` + mid + `"status":"accepted","detail":"Refund accepted, settlement follows"}`
 	settled := `{"worked":true,` + mid + `"status":"settled","detail":"Refund settled"}`
 	good := sent{path: refundPath, body: `{"original_transaction_id":"o"}`}
@@ -206,6 +215,10 @@ func TestRefundAnswers(t *testing.T) {
 			t.Errorf("transaction_id %s", tx.Public())
 		}
 	}
+	nameless := refund(pix.StatusAccepted)
+	nameless.ExternalID = ""
+	f.engine.answer = ledger.Answer{Tx: &nameless}
+	f.expect(good, 202, strings.Replace(accepted, `"r-1"`, "null", 1))
 	for _, v := range []struct {
 		refusal ledger.Refusal
 		code    int

@@ -14,6 +14,7 @@ type refundForm struct {
 	Centavos    int64 // 0 where the amount is not an integer
 	Reason      textField
 	Description textField
+	ExternalID  textField
 }
 
 // maxReason is this engine's own limit on a return code, in characters. The scheme judges the
@@ -45,5 +46,6 @@ func (f refundForm) parse() (ledger.RequestRefund, *ledger.Refusal) {
 	if f.Description.Given {
 		c.Description = f.Description.Value
 	}
+	c.ExternalID = pix.CleanExternalID(f.ExternalID.Value)
 	return c, nil
 }

@@ -33,6 +33,8 @@ func (r Renderer) write(a *ledger.Answer, camel bool) (status int, body []byte) 
 	switch {
 	case a.Refusal != nil:
 		return refusePayout(a.Refusal, camel)
+	case a.Event != nil:
+		return renderTested(a.Event, camel)
 	case a.Subscription != nil:
 		return renderSubscribed(a.Subscription, camel)
 	case a.Case != nil:

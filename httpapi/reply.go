@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/valyala/fasthttp"
+
+	"pixd/actors/pix"
 )
 
 // The four shapes of an error, and the functions that send them.
@@ -78,7 +80,7 @@ func answerErrors(ctx *fasthttp.RequestCtx, status int, atom, message string) {
 func atomBody(camel bool, atom, message string) []byte {
 	o := opened(camel, 128)
 	o.inner("errors")
-	o.text(atom, message)
+	o.text(atom, inCase(message, camel))
 	o.end()
 	return o.closed()
 }
@@ -93,10 +95,19 @@ func unavailable(ctx *fasthttp.RequestCtx, message string) {
 	answerError(ctx, fasthttp.StatusServiceUnavailable, message, "")
 }
 
-// tooMany answers 429, because the address has reached a limit for this minute.
-func tooMany(ctx *fasthttp.RequestCtx) {
-	ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "60")
+// tooMany answers 429 to a request that was counted at the time now, because the address has reached
+// a limit for this minute.
+func tooMany(ctx *fasthttp.RequestCtx, now pix.Millis) {
+	ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "60") // the contract's, whatever is left of the minute
+	sayReset(ctx, now)
 	answerError(ctx, fasthttp.StatusTooManyRequests, "Too many requests", "")
+}
+
+// sayReset tells in a header how many seconds after the time now, at which the request was counted,
+// its window ends: 1 to 60.
+func sayReset(ctx *fasthttp.RequestCtx, now pix.Millis) {
+	var digits [2]byte
+	ctx.Response.Header.SetBytesV("x-ratelimit-reset", strconv.AppendInt(digits[:0], windowLeft(now), 10))
 }
 
 const retryAfter = 1 // the Retry-After of a 503, in seconds

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/fasthttp/router"
@@ -28,6 +27,7 @@ var routes = []route{
 	{method: fasthttp.MethodPost, path: "/pix/cash-out", permission: registry.TransferWrite, serve: requestPayout},
 	{method: fasthttp.MethodPost, path: "/pix/refund", permission: registry.PaymentWrite, serve: requestRefund, aliases: originalAliases, bothShapes: true},
 	{method: fasthttp.MethodGet, path: "/balance", permission: registry.AccountRead, serve: readBalance, unlimited: true},
+	{method: fasthttp.MethodGet, path: "/account", permission: registry.AccountRead, serve: readAccount},
 	{method: fasthttp.MethodGet, path: "/statement", permission: registry.StatementRead, serve: readStatement, bothShapes: true},
 	{method: fasthttp.MethodGet, path: "/transactions", permission: registry.TransferRead, serve: listTransactions},
 	{method: fasthttp.MethodGet, path: "/transactions/{id}", permission: registry.TransferRead, serve: readTransaction},
@@ -42,6 +42,9 @@ var routes = []route{
 	{method: fasthttp.MethodPost, path: "/med/{id}/defense", permission: registry.PaymentWrite, serve: defendCase},
 	{method: fasthttp.MethodPost, path: "/webhooks", permission: registry.AccountWrite, serve: subscribe},
 	{method: fasthttp.MethodGet, path: "/webhooks", permission: registry.AccountRead, serve: listWebhooks},
+	{method: fasthttp.MethodPatch, path: "/webhooks/{id}", permission: registry.AccountWrite, serve: changeWebhook},
+	{method: fasthttp.MethodPost, path: "/webhooks/{id}/test", permission: registry.AccountWrite, serve: testWebhook},
+	{method: fasthttp.MethodPost, path: "/webhooks/{id}/rotate-secret", permission: registry.AccountWrite, serve: rotateSecret},
 	{method: fasthttp.MethodDelete, path: "/webhooks/{id}", permission: registry.AccountWrite, serve: removeWebhook},
 	{method: fasthttp.MethodGet, path: "/webhooks/{id}/deliveries", permission: registry.AccountRead, serve: listDeliveries},
 	{method: fasthttp.MethodPost, path: "/webhooks/{id}/deliveries/{event_id}/retry", permission: registry.AccountWrite, serve: retryDelivery},
@@ -77,7 +80,7 @@ func (s *service) handler(r *route) fasthttp.RequestHandler {
 		s.company.hear(c.key.Account, s.Now)
 		r.serve(&c)
 		if c.left >= 0 && ctx.Response.StatusCode()/100 == 2 {
-			ctx.Response.Header.SetBytesV("x-ratelimit-remaining", strconv.AppendInt(nil, int64(c.left), 10))
+			c.sayLeft()
 		}
 	}
 }
@@ -90,10 +93,10 @@ func (c *call) release() {
 }
 
 // closed returns the reason for which the request is refused before any check, because the
-// engine cannot take new work; empty: the request is not refused. Only POSTs are refused;
+// engine cannot take new work; empty: the request is not refused. Only POSTs and PATCHes are refused;
 // reads go on.
 func (s *service) closed(ctx *fasthttp.RequestCtx) string {
-	if !ctx.IsPost() {
+	if !ctx.IsPost() && !ctx.IsPatch() {
 		return ""
 	}
 	if s.Closed != nil {

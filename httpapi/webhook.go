@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
 
 	"github.com/goccy/go-json"
@@ -19,13 +18,9 @@ const secretBytes = 32
 func subscribe(c *call) {
 	command, refusal := readSubscription(c).parse()
 	if refusal == nil {
-		err := c.Webhooks.Check(context.Background(), c.key.Account, command.URL)
-		if errors.Is(err, ledger.ErrBusy) {
-			c.failed(err)
+		var checked bool
+		if refusal, checked = c.checkURL(command.URL); !checked {
 			return
-		}
-		if err != nil {
-			refusal = refuseURL(err.Error())
 		}
 	}
 	if refusal != nil {
@@ -60,7 +55,8 @@ func readTexts(value []byte) (all []textField) {
 	return all
 }
 
-// renderSubscribed returns the answer to POST /webhooks. It alone shows the secret.
+// renderSubscribed returns the answer to POST /webhooks, and to a rotation of the secret: then it says
+// until when the secret before signs too. No other answer shows the secret.
 func renderSubscribed(s *ledger.Subscription, camel bool) (int, []byte) {
 	o := opened(camel, 512)
 	o.flag("worked", true)
@@ -69,8 +65,20 @@ func renderSubscribed(s *ledger.Subscription, camel bool) (int, []byte) {
 	o.kinds(s.Events)
 	o.flag("active", s.Status == ledger.SubscriptionActive)
 	o.text("secret", s.Shown())
+	if until := s.FormerUntil(); until != 0 {
+		o.text("previous_secret_expires_at", until.String())
+	}
 	o.text("created_at", s.CreatedAt.String())
 	return fasthttp.StatusOK, o.closed()
+}
+
+// webhook writes all members of a subscription but the secret.
+func (o *object) webhook(s *ledger.Subscription) {
+	o.text("id", s.ID.String())
+	o.text("url", s.URL)
+	o.kinds(s.Events)
+	o.flag("active", s.Status == ledger.SubscriptionActive)
+	o.text("created_at", s.CreatedAt.String())
 }
 
 // kinds writes the member events.
@@ -102,14 +110,7 @@ func listWebhooks(c *call) {
 	}
 	o := opened(c.camel, 512)
 	o.flag("worked", true)
-	o.entries("data", len(all), func(i int) {
-		s := all[i]
-		o.text("id", s.ID.String())
-		o.text("url", s.URL)
-		o.kinds(s.Events)
-		o.flag("active", s.Status == ledger.SubscriptionActive)
-		o.text("created_at", s.CreatedAt.String())
-	})
+	o.entries("data", len(all), func(i int) { o.webhook(all[i]) })
 	answer(c.ctx, fasthttp.StatusOK, o.closed())
 }
 
@@ -144,24 +145,25 @@ func (c *call) unknownWebhook() {
 	answerErrors(c.ctx, fasthttp.StatusNotFound, "not_found", "webhook not found")
 }
 
-// ownWebhook returns the account's subscription in the path. Where there is none, or it was
-// removed, it answers and returns false.
-func (c *call) ownWebhook() (layout.Target, bool) {
+// ownWebhook returns the account's subscription in the path. Where there is none, or it was removed and
+// removed is false, it answers and returns false.
+func (c *call) ownWebhook(removed bool) (layout.Target, bool) {
 	id := c.webhookID()
-	all, err := c.History.Subscriptions(c.key.Account, []uint32{id.Number()})
+	t := layout.Target{Account: c.key.Account, Number: id.Number()}
+	s, err := c.History.Subscription(t)
 	switch {
 	case err != nil:
 		c.failed(err)
-	case len(all) != 1 || all[0].ID != id:
+	case s == nil || s.ID != id || s.Status == ledger.SubscriptionRemoved && !removed:
 		c.unknownWebhook()
 	default:
-		return layout.Target{Account: c.key.Account, Number: id.Number()}, true
+		return t, true
 	}
 	return layout.Target{}, false
 }
 
 // listDeliveries is GET /webhooks/:id/deliveries: events that the merchant has not
-// acknowledged, or with status=delivered those that it has.
+// acknowledged, or with status=delivered those that it has, of a subscription that was removed too.
 func listDeliveries(c *call) {
 	q := c.query("page", "per_page", "status")
 	page, perPage := q.pages()
@@ -175,7 +177,7 @@ func listDeliveries(c *call) {
 	if q.answered(c) {
 		return
 	}
-	t, ok := c.ownWebhook()
+	t, ok := c.ownWebhook(true)
 	if !ok {
 		return
 	}
@@ -214,7 +216,7 @@ func retryDelivery(c *call) {
 	if _, answered := c.recalled(); answered {
 		return
 	}
-	t, ok := c.ownWebhook()
+	t, ok := c.ownWebhook(false)
 	if !ok {
 		return
 	}

@@ -183,7 +183,8 @@ func TestListDeliveries(t *testing.T) {
 			t.Errorf("%v %s", bad, g.body)
 		}
 	}
-	f.expect(sent{method: "GET", path: path}, 200, `{"worked":true,…`)
+	s.Status = ledger.SubscriptionRemoved
+	f.expect(sent{method: "GET", path: path}, 200, `{"worked":true,…`) // they stay readable when the webhook is removed
 	if f.lists.state != layout.DeliveryPending || f.lists.page.Size != 20 {
 		t.Errorf("without parameters: %+v", f.lists)
 	}
@@ -227,6 +228,8 @@ func TestRetryDelivery(t *testing.T) {
 		}
 	}
 	f.expect(sent{path: r.path, body: `{}`, headers: []string{"hmac", "-"}}, 401, `{"worked":false,…`)
+	s.Status = ledger.SubscriptionRemoved
+	f.expect(r, 404, `{"errors":{"not_found":"webhook not found"}}`)
 	if w.retries != 5 {
 		t.Errorf("%d retries", w.retries)
 	}

@@ -198,3 +198,65 @@ func TestOlderBinary(t *testing.T) {
 		t.Errorf("an older owner lowers the level: %q %v", again, err)
 	}
 }
+
+// TestOlderCluster checks that a node's store of the format before is raised once the log has an owner that
+// writes as this version does, and not before: by the batch that says so, or, where an earlier version has
+// taken that batch, by the next opening.
+func TestOlderCluster(t *testing.T) {
+	fs := vfs.NewMem()
+	open := func(leave bool) (*Store, error) {
+		return Open(Options{Dir: harnessDir, FS: fs, MemTableBytes: 1 << 20, CacheBytes: 1 << 20, Shared: !leave, LeaveCluster: leave})
+	}
+	as := func(want string, do func(*Store)) {
+		t.Helper()
+		s, err := open(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		do(s)
+		if got, _, err := s.HardSetting(settingFormat); got != want || err != nil {
+			t.Errorf("format %q (%v), want %s", got, err, want)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	owned := func(s *Store, level int) {
+		t.Helper()
+		after, batch, err := s.ownBatch(Owner{Name: "a", Level: level})
+		if err == nil {
+			err = s.Apply(after+1, batch)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	as("8", func(s *Store) {
+		if err := s.Join("c"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	ofFormat(t, fs, "6")
+	as("6", func(*Store) {})
+	as("6", func(s *Store) { owned(s, 5) })
+	as("6", func(*Store) {})
+	as("8", func(s *Store) { owned(s, 7) })
+	as("8", func(*Store) {})
+	ofFormat(t, fs, "6")
+	as("8", func(*Store) {})
+	as("8", func(s *Store) { owned(s, 99) })
+	if _, err := open(true); err == nil || !strings.Contains(err.Error(), "records of format 99") {
+		t.Errorf("a store with records of a newer version left its cluster: %v", err)
+	}
+	as("8", func(s *Store) { owned(s, 7) })
+	s, err := open(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := s.HardSetting(settingFormat); got != "7" || err != nil {
+		t.Errorf("alone its format is %q (%v)", got, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

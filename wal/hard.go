@@ -18,9 +18,13 @@ const (
 	// formatVersion grows when records or rows get a kind or a field that earlier versions do
 	// not know. A store of an earlier format is opened, and is of this one from then on, so
 	// that an earlier version refuses it instead of meeting what it cannot read.
-	formatVersion = 5
-	formatCluster = 6 // that of a store whose journal is shared by several nodes; see Store.Join
-	checksumName  = "xxh64"
+	formatVersion = 7
+	formatCluster = 8 // that of a store whose journal is shared by several nodes; see Store.Join
+
+	// olderCluster was formatCluster while formatVersion was 5. A node's store has it until the log has records or
+	// rows of this version; see Store.raiseFormat.
+	olderCluster = 6
+	checksumName = "xxh64"
 )
 
 // wantedHard joins the caller's settings with the journal's own.
@@ -103,13 +107,20 @@ func (s *Store) format() (int, error) {
 	return v, nil
 }
 
-// raiseFormat gives a store of an earlier format this one, durably.
+// raiseFormat gives a store of an earlier format this one, durably. A node's store is raised only once
+// the log's owner writes as this version does: until then a binary of the earlier version may take it over again.
 func (s *Store) raiseFormat() error {
 	v, err := s.format()
-	if err != nil || v >= formatVersion {
+	to := formatVersion
+	switch {
+	case err != nil:
 		return err
+	case v == olderCluster && s.shared != nil && s.shared.owner.Level >= formatVersion:
+		to = formatCluster
+	case v >= formatVersion || v == olderCluster:
+		return nil
 	}
-	return s.db.Set(metaKey(hardPrefix+settingFormat), []byte(strconv.Itoa(formatVersion)), pebble.Sync)
+	return s.db.Set(metaKey(hardPrefix+settingFormat), []byte(strconv.Itoa(to)), pebble.Sync)
 }
 
 // HardSetting reads a setting that may never change, as it was stored when the store was

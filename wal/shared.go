@@ -53,16 +53,28 @@ func (s *Store) checkCluster() error {
 		return err
 	case id != "" && !s.opts.Shared && !s.opts.LeaveCluster && !s.opts.ReadOnly:
 		return fmt.Errorf("its journal is shared by the nodes of cluster %s: %w", id, ErrOfCluster)
-	case !s.opts.Shared:
+	case id == "" && !s.opts.Shared:
 		return nil
 	}
-	s.shared = &shared{}
-	owner, ok, err := get(s.source(), metaKey(logOwnerName))
-	if err != nil || !ok {
+	owner, err := s.storedOwner()
+	switch {
+	case err != nil:
 		return err
+	case s.opts.Shared:
+		s.shared = &shared{owner: owner}
+	case owner.Level > Level(): // a node may follow what it cannot read, and serves it alone never
+		return fmt.Errorf("written by a newer version: records of format %d, this binary knows %d", owner.Level, Level())
 	}
-	s.shared.owner, err = decodeOwner(owner)
-	return err
+	return nil
+}
+
+// storedOwner reads the log's owner from the store; the zero Owner where it has none.
+func (s *Store) storedOwner() (Owner, error) {
+	b, ok, err := get(s.source(), metaKey(logOwnerName))
+	if err != nil || !ok {
+		return Owner{}, err
+	}
+	return decodeOwner(b)
 }
 
 // ErrOfCluster refuses a store that only a node of its cluster may write.
@@ -94,11 +106,16 @@ func (s *Store) Owner() Owner {
 // OwnBatch returns a batch that makes o the owner, for the position behind the newest batch of a
 // store that follows. o.Epoch and o.Level are set.
 func (s *Store) OwnBatch(o Owner) (after uint64, batch []byte, err error) {
+	o.Level = max(s.Owner().Level, Level())
+	return s.ownBatch(o)
+}
+
+func (s *Store) ownBatch(o Owner) (after uint64, batch []byte, err error) {
 	prev := s.durableHead()
 	var row rowBuilder
 	row.reset(prev)
 	value, h := row.finish(prev)
-	o.Epoch, o.Level = h.Position, max(s.Owner().Level, Level())
+	o.Epoch = h.Position
 	b := s.db.NewBatch()
 	defer func() { _ = b.Close() }()
 	if err := errors.Join(b.Set(metaKey(logOwnerName), o.row(), nil), b.Set(BatchKey(h.Position), value, nil)); err != nil {
@@ -127,6 +144,9 @@ func (s *Store) Apply(position uint64, batch []byte) error {
 		return &OutOfPlace{position, err}
 	}
 	taken, err := s.takeOps(h, ops)
+	if err == nil && s.shared.owner.Level < formatVersion && taken.owner.Level >= formatVersion {
+		err = s.shared.batch.Set(metaKey(hardPrefix+settingFormat), []byte(strconv.Itoa(formatCluster)), nil)
+	}
 	if err != nil {
 		return &OutOfPlace{position, err}
 	}

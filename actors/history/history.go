@@ -61,7 +61,7 @@ func (h *History) Transaction(a pix.AccountID, id string) (*ledger.Transaction, 
 		if err != nil || !ok || row.Account != a {
 			return nil, err
 		}
-		return h.item(v, row)
+		return h.shown(v, row)
 	})
 }
 
@@ -121,6 +121,15 @@ func (h *History) item(v View, row layout.IDRow) (*ledger.Transaction, error) {
 		return nil, err
 	}
 	return h.transaction(row.Account, at.Seq)
+}
+
+// shown is item with what was refunded of the transaction.
+func (h *History) shown(v View, row layout.IDRow) (*ledger.Transaction, error) {
+	t, err := h.item(v, row)
+	if err != nil {
+		return nil, err
+	}
+	return withRefunds(v, row.Account, t)
 }
 
 // Record reads one record of an account; a missing record is an error.

@@ -139,7 +139,7 @@ type numberedRow struct {
 	entry
 }
 
-// transactions reads the transactions that rows lead to.
+// transactions reads the transactions that rows lead to, with what was refunded of them.
 func (h *History) transactions(v View, a pix.AccountID, rows []numberedRow) ([]*ledger.Transaction, error) {
 	if err := findRecords(v, a, rows); err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (h *History) transactions(v View, a pix.AccountID, rows []numberedRow) ([]*
 	for _, r := range rows {
 		all = append(all, found[r.seq])
 	}
-	return all, nil
+	return all, refunded(v, a, all)
 }
 
 // findRecords sets the sequence of the newest record of each row that has none. Where the

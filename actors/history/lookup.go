@@ -21,10 +21,10 @@ func (h *History) Tag(a pix.AccountID, tag string) (*ledger.Transaction, error) 
 func (h *History) EndToEnd(a pix.AccountID, id string) (*ledger.Transaction, error) {
 	return lookUp(h, a, func(v View) (*ledger.Transaction, error) {
 		found, err := h.underEndToEnd(v, a, id)
-		if found == nil {
+		if err != nil || found == nil {
 			return nil, err
 		}
-		return found.Tx, err
+		return withRefunds(v, a, found.Tx)
 	})
 }
 
@@ -40,7 +40,11 @@ func (h *History) Reference(a pix.AccountID, external string) (*ledger.Transacti
 		if err != nil || seq == 0 {
 			return nil, err
 		}
-		return h.transaction(a, seq)
+		t, err := h.transaction(a, seq)
+		if err != nil {
+			return nil, err
+		}
+		return withRefunds(v, a, t)
 	})
 }
 

@@ -22,10 +22,15 @@ func (h *History) Anyone(id string) (*ledger.Owned, error) {
 			return nil, err
 		}
 		if ok {
-			tx, err := h.item(v, row)
+			tx, err := h.shown(v, row)
 			return &ledger.Owned{Account: row.Account, Tx: tx}, err
 		}
-		return h.underEndToEnd(v, 0, id)
+		o, err := h.underEndToEnd(v, 0, id)
+		if err != nil || o == nil {
+			return nil, err
+		}
+		o.Tx, err = withRefunds(v, o.Account, o.Tx)
+		return o, err
 	})
 }
 

@@ -13,16 +13,17 @@ type Filter struct {
 	Direction FilterDirection
 	From      pix.Millis // the first instant; 0: no bound
 	Until     pix.Millis // the first instant that is too late; 0: no bound
+	Original  string     // id or transaction_id of the transaction that those selected give back; empty: any or none
 }
 
 // ByTime tells whether the filter selects by time alone, so that the pages of a sorted list
 // can be found by counting.
 func (f *Filter) ByTime() bool {
-	return f.Status == AnyStatus && f.Type == AnyType && f.Direction == AnyDirection
+	return f.Status == AnyStatus && f.Type == AnyType && f.Direction == AnyDirection && f.Original == ""
 }
 
 // Has tells whether the filter selects a transaction in that status and of that kind. It does
-// not look at the time.
+// not look at the time, nor at what the transaction gives back.
 func (f *Filter) Has(s pix.TxStatus, k pix.TxKind) bool {
 	return f.Status.has(s) && f.Type.has(k) && (f.Direction == AnyDirection || k.Outbound() == (f.Direction == FilterOutbound))
 }

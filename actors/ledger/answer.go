@@ -10,6 +10,7 @@ type Answer struct {
 	Tx           *Transaction  // the transaction that the command was about, in its state when the answer was made
 	Case         *Case         // the special-return case that the command was about, in its state when the answer was made
 	Subscription *Subscription // the webhook subscription that the command was about
+	Event        *Event        // the event that TestSubscription has caused
 
 	Repeat bool     // an equal command was carried out before, and Tx is its result
 	Head   *Account // a copy of the head, in the answers to ReadAccount, OpenAccount and ChangeSettings

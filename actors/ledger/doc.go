@@ -40,7 +40,7 @@
 //	attend.go        Attend: the due task of a payout, a refund or a case
 //	case_report.go   OpenCase, CancelCase; case_decision.go DefendCase, CloseCase
 //	case_retry.go    RetryCase; case_resume.go ResumeCase
-//	subscription.go  Subscribe, EndSubscription
+//	subscription.go  Subscribe, EndSubscription; subscription_change.go ChangeSubscription, RotateSecret, TestSubscription
 //
 // What a decision frees for special-return cases, and what they are owed, is added to every decision
 // in case_cover.go; which cases that takes is gathered in case_facts.go. To add a command: a file for

@@ -50,7 +50,7 @@ func (d *draft) add(kind RecordKind, b Body) *Refusal {
 		kept := *b.Sums
 		b.Sums = &kept
 	}
-	b.Deliveries = d.account.deliveries(b.Events)
+	b.Deliveries = d.account.deliveries(b.Events, b.Subscription)
 	if above := d.stamp.Terms.EventsAbove; len(b.Events) > 0 && d.totals.Events < above {
 		b.Skipped = above - d.totals.Events
 	}

@@ -25,9 +25,12 @@ func (r *Record) Event(index int) Event {
 	binary.BigEndian.PutUint64(b[0:], uint64(r.Account))
 	binary.BigEndian.PutUint64(b[8:], e.Sequence)
 	binary.BigEndian.PutUint64(b[16:], uint64(r.Time))
-	if r.Tx != nil {
+	switch {
+	case r.Tx != nil:
 		copy(b[24:], r.Tx.ID[:])
-	} else {
+	case r.Subscription != nil:
+		copy(b[24:], r.Subscription.ID[:])
+	default:
 		copy(b[24:], r.Case.ID[:])
 	}
 	b[40] = byte(e.Kind)

@@ -73,6 +73,9 @@ const (
 	RefundFoundOpen RecordKind = 49 // the scheme has a refund that has not settled and that the journal lacks since a restore: its amount is held, also where the balance is lower
 	PayoutReleased  RecordKind = 50 // an operator let a payout go on that waited in a queue since a restore; it is now sent
 
+	SubscriptionChanged RecordKind = 51 // the merchant changed the subscription, or gave it a new secret
+	SubscriptionTested  RecordKind = 52 // the merchant asked for a test event, which the subscription alone gets
+
 	// Whoever adds a kind raises the journal's format (package wal), so that an earlier version refuses the store.
 )
 
@@ -285,6 +288,8 @@ var kinds = [...]kindRow{
 	SubscriptionMade:    {name: "subscription.made", entity: entitySubscription, answers: true, rows: together(subscriptionRow, answerRow)},
 	SubscriptionEnded:   {name: "subscription.ended", entity: entitySubscription, rows: subscriptionRow},
 	SubscriptionDropped: {name: "subscription.dropped", entity: entitySubscription, rows: subscriptionRow},
+	SubscriptionChanged: {name: "subscription.changed", entity: entitySubscription, answers: true, rows: together(subscriptionRow, answerRow)},
+	SubscriptionTested:  {name: "subscription.tested", entity: entitySubscription, answers: true, rows: together(subscriptionRow, answerRow)},
 }
 
 // row returns the kind's entry in kinds; an entry without a name for an unknown kind.

@@ -47,10 +47,16 @@ func (c *arrival) decide(d *draft) Decision {
 	events := []pix.EventKind{pix.EventReceived, pix.EventCompleted}
 	if o := c.open; o != nil && o.Kind == pix.TxCharge && o.Status == pix.StatusActive && o.Amount == c.Amount {
 		t = *o
+		if c.Key != o.Charge.Key.Value {
+			t.Charge.PaidKey = c.Key
+		}
 		events = []pix.EventKind{pix.EventReceived, pix.EventChargePaid, pix.EventCompleted}
 	} else {
 		d.show(&t)
 		t.Receipt.Key = c.Key
+		if pix.IsTxid(c.TxID) {
+			t.Receipt.Txid = c.TxID
+		}
 	}
 	t.EndToEnd = c.EndToEnd
 	t.Counterparty = pix.Party{Name: c.PayerName, Document: c.PayerDocument, ISPB: c.PayerISPB}
@@ -68,7 +74,7 @@ func (c *arrival) decide(d *draft) Decision {
 // originalOf returns the part of a transaction that its refunds repeat; nil where the
 // transaction is no received payment.
 func originalOf(t *Transaction) *layout.Original {
-	if t == nil || t.Status != pix.StatusCompleted || t.Kind != pix.TxCharge && t.Kind != pix.TxReceipt {
+	if t == nil || !t.ReceivedPayment() {
 		return nil
 	}
 	return &layout.Original{ID: t.ID, EndToEnd: t.EndToEnd, Amount: t.Amount, Counterparty: t.Counterparty}

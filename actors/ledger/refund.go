@@ -25,6 +25,7 @@ type RequestRefund struct {
 	Amount      pix.Amount // base units; 0: the full amount of the payment
 	Reason      string     // the return code, at most 64 characters; it is sent as it is
 	Description string     // at most 140 characters
+	ExternalID  string     // the merchant's own id of the refund; empty: none
 	Claim       *Claim
 }
 
@@ -125,7 +126,8 @@ func (c *refundFacts) decide(d *draft) Decision {
 		suffix = pix.Base62(sha256.Sum256(d.stamp.ID[:]))
 	}
 	t := d.refundOf(d.stamp.ID, suffix, c.original, amount)
-	t.Description, t.Refund.Code, t.Transfer.Claim, t.Refund.Counts = c.Description, c.Reason, c.Claim, counts
+	t.Description, t.ExternalID = c.Description, c.ExternalID
+	t.Refund.Code, t.Transfer.Claim, t.Refund.Counts = c.Reason, c.Claim, counts
 	for _, share := range counts {
 		d.countShare(share)
 	}

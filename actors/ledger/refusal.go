@@ -70,6 +70,8 @@ const (
 	RefuseWebhook              // url or events of a webhook subscription are invalid; see Refusal.Field
 	RefuseTooManySubscriptions // the account has MaxSubscriptions subscriptions
 	RefuseUnknownSubscription  // the account has no subscription with this id
+	RefuseStoppedSubscription  // the subscription is stopped: it gets no events
+	RefuseTooManySecrets       // maxFormer former secrets of the subscription still sign
 )
 
 // refusalRow has the properties of one refusal code.
@@ -140,6 +142,8 @@ var refusals = [...]refusalRow{
 	RefuseWebhook:              {name: "webhook"},
 	RefuseTooManySubscriptions: {name: "too_many_subscriptions"},
 	RefuseUnknownSubscription:  {name: "unknown_subscription"},
+	RefuseStoppedSubscription:  {name: "webhook_stopped"},
+	RefuseTooManySecrets:       {name: "too_many_secrets"},
 }
 
 // Refusals returns all refusal codes, in order.

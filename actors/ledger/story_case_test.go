@@ -13,7 +13,7 @@ import (
 func (b *bench) refund(a args) string {
 	c := RequestRefund{
 		Original: a["of"], Amount: a.centavos(), Reason: cmp.Or(a["reason"], DefaultReturnCode),
-		Description: cmp.Or(a["description"], DefaultRefundDescription), Claim: claimFor(a),
+		Description: cmp.Or(a["description"], DefaultRefundDescription), ExternalID: a["external"], Claim: claimFor(a),
 	}
 	if id, ok := b.ids[a["of"]]; ok {
 		c.Original = id.String()

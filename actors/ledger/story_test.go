@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -81,7 +83,7 @@ func (b *bench) reported(r *Record) string {
 		return s
 	}
 	if k := r.Subscription; k != nil {
-		return fmt.Sprintf(": subscription %d %s status %d to %v", k.ID.Number(), k.URL, k.Status, k.Events.Kinds())
+		return subscriptionLine(k) + testLine(r)
 	}
 	if r.Tx == nil {
 		return ""
@@ -121,8 +123,22 @@ func (b *bench) reported(r *Record) string {
 	if r.Tx.ReasonCode != "" {
 		s += " " + r.Tx.ReasonCode
 	}
+	s += namesLine(r.Tx)
 	if len(r.Events) > 0 {
 		s += eventsLine(r)
+	}
+	return s
+}
+
+// namesLine describes by what names a payer or the merchant knows a received payment or a refund.
+func namesLine(t *Transaction) (s string) {
+	for name, v := range map[string]string{"txid": t.Receipt.Txid, "paid to": t.Charge.PaidKey} {
+		if v != "" {
+			s += " " + name + " " + v
+		}
+	}
+	if t.Kind == pix.TxRefund && t.ExternalID != "" {
+		s += " external " + t.ExternalID
 	}
 	return s
 }
@@ -209,7 +225,13 @@ func (b *bench) run(d *datadriven.TestData) string {
 	case "subscribe":
 		return b.subscribe(a)
 	case "unsubscribe", "gone":
-		return b.tell(b.step(EndSubscription{ID: b.subscriptions[a["of"]], Stop: d.Cmd == "gone"}))
+		return b.tell(b.step(EndSubscription{ID: b.subscriptions[a["of"]], Stop: d.Cmd == "gone", URL: a["at"]}))
+	case "change-webhook":
+		return b.tell(b.step(b.changeWebhook(a)))
+	case "rotate-secret":
+		return b.tell(b.step(RotateSecret{ID: b.subscriptions[a["of"]], Secret: bytes.Repeat([]byte(a["secret"]), 32), Claim: claimFor(a)}))
+	case "test-webhook":
+		return b.tell(b.step(TestSubscription{ID: b.subscriptions[a["of"]], Claim: claimFor(a)}))
 	case "report":
 		return b.report(a)
 	case "withdraw":
@@ -348,10 +370,13 @@ func claimFor(a args) *Claim {
 	return c
 }
 
+// storyKey is the account's own PIX key.
+const storyKey = "1f0c3a52-7f1a-4c59-9d3a-0a6f0b8f7a11"
+
 func (b *bench) charge(a args) string {
 	e := b.step(CreateCharge{
 		Amount: a.amount("amount"), Description: text(a["description"]), ExternalID: a["external"], Claim: claimFor(a),
-		Key: pix.Key{Type: pix.KeyEVP, Value: "1f0c3a52-7f1a-4c59-9d3a-0a6f0b8f7a11"},
+		Key: pix.Key{Type: pix.KeyEVP, Value: storyKey},
 	})
 	if e.Tx != nil {
 		b.ids[a["as"]] = e.Tx.ID
@@ -364,7 +389,7 @@ func (b *bench) receive(a args) string {
 	if id, ok := b.ids[txid]; ok {
 		txid = id.Public(pix.TxCharge)
 	}
-	c := ReceivePayment{EndToEnd: endToEnd(a["e2e"]), Amount: a.amount("amount"), TxID: txid, Key: "k", PayerDocument: a["payer"]}
+	c := ReceivePayment{EndToEnd: endToEnd(a["e2e"]), Amount: a.amount("amount"), TxID: txid, Key: cmp.Or(a["key"], storyKey), PayerDocument: a["payer"]}
 	if _, told := a["late"]; told { // milliseconds between the scheme's date and now
 		c.PaidAt = b.now - pix.Millis(a.amount("late"))
 	}

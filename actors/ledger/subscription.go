@@ -10,9 +10,9 @@ import (
 )
 
 // Shown is the secret as merchants see it: whsec_ and base64.
-func (s *Subscription) Shown() string {
-	return "whsec_" + base64.StdEncoding.EncodeToString(s.Secret)
-}
+func (s *Subscription) Shown() string { return shown(s.Secret) }
+
+func shown(secret []byte) string { return "whsec_" + base64.StdEncoding.EncodeToString(secret) }
 
 // SubscriptionStatus is the status of a subscription. Its values are stored.
 type SubscriptionStatus uint8
@@ -20,7 +20,7 @@ type SubscriptionStatus uint8
 // The statuses of a subscription.
 const (
 	SubscriptionActive  SubscriptionStatus = 1
-	SubscriptionStopped SubscriptionStatus = 2 // the receiver answered 410: nothing is delivered any more
+	SubscriptionStopped SubscriptionStatus = 2 // the receiver answered 410, or the merchant stopped it: nothing is delivered any more
 	SubscriptionRemoved SubscriptionStatus = 3 // the merchant removed it
 )
 
@@ -33,6 +33,7 @@ type Subscription struct {
 	Secret    []byte             `cbor:"4,keyasint"` // key of the signatures, 32 bytes
 	Status    SubscriptionStatus `cbor:"5,keyasint"`
 	CreatedAt pix.Millis         `cbor:"6,keyasint"`
+	Former    []FormerSecret     `cbor:"7,keyasint,omitempty"` // keys that it had before and that may sign still, the oldest first
 }
 
 // MaxSubscriptions is how many subscriptions an account may have that are not removed.
@@ -52,9 +53,14 @@ type Delivery struct {
 	Subscription uint32   // number of the subscription
 }
 
-// deliveries returns which subscriptions of the account get which of a record's events.
-func (a *Account) deliveries(events []pix.EventKind) (all []Delivery) {
+// deliveries returns which subscriptions of the account get which of the events of a record about s, which is
+// nil where it is about no subscription.
+func (a *Account) deliveries(events []pix.EventKind, about *Subscription) (all []Delivery) {
 	for i, kind := range events {
+		if kind == pix.EventTest {
+			all = append(all, Delivery{Event: uint8(i), Subscription: about.ID.Number()})
+			continue
+		}
 		for _, s := range a.Subscriptions {
 			if !s.Stopped && s.Events.Has(kind) {
 				all = append(all, Delivery{Event: uint8(i), Subscription: s.Number})
@@ -67,10 +73,13 @@ func (a *Account) deliveries(events []pix.EventKind) (all []Delivery) {
 // checkSubscription returns an error where a record about a subscription cannot follow the
 // head, or where the record's deliveries are not those of the account's subscriptions.
 func (a *Account) checkSubscription(r *Record) error {
-	if !slices.Equal(r.Deliveries, a.deliveries(r.Events)) {
-		return fmt.Errorf("deliveries %v where %v follow", r.Deliveries, a.deliveries(r.Events))
-	}
 	s := r.Subscription
+	if slices.Contains(r.Events, pix.EventTest) != (r.Kind == SubscriptionTested) {
+		return fmt.Errorf("events %v", r.Events)
+	}
+	if want := a.deliveries(r.Events, s); !slices.Equal(r.Deliveries, want) {
+		return fmt.Errorf("deliveries %v where %v follow", r.Deliveries, want)
+	}
 	if s == nil {
 		return nil
 	}
@@ -83,6 +92,10 @@ func (a *Account) checkSubscription(r *Record) error {
 		ok = s.Status == SubscriptionStopped && at >= 0 && !a.Subscriptions[at].Stopped
 	case SubscriptionDropped:
 		ok = s.Status == SubscriptionRemoved && at >= 0
+	case SubscriptionChanged:
+		ok = (s.Status == SubscriptionActive || s.Status == SubscriptionStopped) && at >= 0
+	case SubscriptionTested:
+		ok = s.Status == SubscriptionActive && at >= 0 && !a.Subscriptions[at].Stopped
 	}
 	if !ok || s.ID.Account() != a.ID {
 		return fmt.Errorf("subscription %v in status %d", s.ID, s.Status)
@@ -109,13 +122,13 @@ func (a *Account) subscribed(number uint32) int {
 func (a *Account) subscribe(s *Subscription) {
 	list := slices.Clone(a.Subscriptions)
 	at := a.subscribed(s.ID.Number())
-	switch s.Status {
-	case SubscriptionActive:
+	switch {
+	case at < 0:
 		list = append(list, Subscribed{Number: s.ID.Number(), Events: s.Events})
-	case SubscriptionStopped:
-		list[at].Stopped = true
-	case SubscriptionRemoved:
+	case s.Status == SubscriptionRemoved:
 		list = slices.Delete(list, at, at+1)
+	default:
+		list[at].Events, list[at].Stopped = s.Events, s.Status == SubscriptionStopped
 	}
 	if len(list) == 0 {
 		list = nil
@@ -138,7 +151,8 @@ func (c Subscribe) gather(g *gathering) (decider, error) { return g.needsNoFacts
 // EndSubscription stops or removes a webhook subscription.
 type EndSubscription struct {
 	ID   pix.SubscriptionID
-	Stop bool // the receiver wants no more events; false: the merchant removes the subscription
+	Stop bool   // the receiver wants no more events; false: the merchant removes the subscription
+	URL  string // with Stop: where that receiver is, and a subscription that has another URL by now goes on; empty: wherever it is
 }
 
 // decide makes a subscription. The caller has checked URL and events. The one refusal:
@@ -172,15 +186,15 @@ func (c EndSubscription) gather(g *gathering) (decider, error) {
 // one refusal: the account has no such subscription, or removed it.
 func (c *endingFacts) decide(d *draft) Decision {
 	s := c.subscription
-	if s == nil || s.ID != c.ID || s.Status == SubscriptionRemoved {
-		return refuseWith(refuse(RefuseUnknownSubscription, "webhook not found"))
+	if !s.has(c.ID) {
+		return unknownSubscription()
 	}
 	changed := *s
 	switch {
 	case !c.Stop:
 		changed.Status = SubscriptionRemoved
 		d.mustAdd(SubscriptionDropped, Body{Subscription: &changed})
-	case s.Status == SubscriptionActive:
+	case s.Status == SubscriptionActive && (c.URL == "" || c.URL == s.URL):
 		changed.Status = SubscriptionStopped
 		d.mustAdd(SubscriptionEnded, Body{Subscription: &changed})
 	}

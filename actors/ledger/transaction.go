@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"cmp"
+
 	"pixd/actors/layout"
 	"pixd/actors/pix"
 )
@@ -46,6 +48,10 @@ type Transaction struct {
 	// BookedAt; 0: it was not, or the scheme did not say.
 	PaidAt pix.Millis `cbor:"23,keyasint,omitempty"`
 
+	// Refunded is what refunds that have settled have given back of a received payment. No record
+	// has it: lookups set it.
+	Refunded pix.Amount `cbor:"-"`
+
 	// The record that contains this state of the transaction; not stored, because it is
 	// that record.
 	at  uint64       // sequence of the record; 0: the transaction has no record yet
@@ -57,11 +63,13 @@ type ChargePart struct {
 	Key          pix.Key `cbor:"1,keyasint"` // the account's own key that is paid to
 	MerchantName string  `cbor:"2,keyasint,omitempty"`
 	MerchantCity string  `cbor:"3,keyasint,omitempty"`
+	PaidKey      string  `cbor:"4,keyasint,omitempty"` // once paid: the account's own key that the customer paid to, where it is another than Key
 }
 
 // ReceiptPart is the part of a receipt: a received payment that completes no charge.
 type ReceiptPart struct {
-	Key string `cbor:"1,keyasint,omitempty"` // the account's own key that the customer paid to
+	Key  string `cbor:"1,keyasint,omitempty"` // the account's own key that the customer paid to
+	Txid string `cbor:"2,keyasint,omitempty"` // the txid in the payment message, where it has the form of one
 }
 
 // CreditPart is the part of a credit by an operator.
@@ -152,6 +160,41 @@ type PayoutPart struct {
 	Operator  string     `cbor:"14,keyasint,omitempty"` // the operator who approved or declined the payout
 	Returned  pix.Amount `cbor:"15,keyasint,omitempty"` // sum of all returns of the payout so far
 	Released  pix.Millis `cbor:"16,keyasint,omitempty"` // time of the record with which the payout went on that had waited since before a restore
+}
+
+// ReceivedPayment tells whether the transaction is a customer's payment that has arrived.
+func (t *Transaction) ReceivedPayment() bool {
+	return t.Status == pix.StatusCompleted && (t.Kind == pix.TxCharge || t.Kind == pix.TxReceipt)
+}
+
+// Gives is the id of the transaction that a refund or a received return gives back; zero for any other
+// transaction.
+func (t *Transaction) Gives() pix.TxID {
+	if t.Kind == pix.TxReturn {
+		return t.Return.Original
+	}
+	return t.Refund.Original
+}
+
+// ReceivingKey is the account's own key that a received payment was paid to; empty for any other
+// transaction.
+func (t *Transaction) ReceivingKey() string {
+	switch {
+	case !t.ReceivedPayment():
+		return ""
+	case t.Kind == pix.TxReceipt:
+		return t.Receipt.Key
+	}
+	return cmp.Or(t.Charge.PaidKey, t.Charge.Key.Value)
+}
+
+// Txid is the txid that the payer's order carried; empty where it carried none, or was stored by a
+// version that did not keep it.
+func (t *Transaction) Txid() string {
+	if t.Kind == pix.TxCharge && t.ReceivedPayment() {
+		return t.Public() // nothing else completes a charge
+	}
+	return t.Receipt.Txid
 }
 
 // Record returns the sequence of the record that contains this state of the transaction.

@@ -25,6 +25,10 @@ const (
 	EventRefundCompleted EventKind = 11
 	EventRefundFailed    EventKind = 12
 	EventCaseClosed      EventKind = 13
+
+	// EventTest goes to the subscription that is tested, whatever it has subscribed to. Nobody subscribes
+	// to it.
+	EventTest EventKind = 14
 )
 
 // eventNames are the names of the kinds, as merchants subscribe to them.
@@ -33,20 +37,20 @@ var eventNames = [...]string{
 	EventPayoutConfirmed: "pix.payout.confirmed", EventPayoutRejected: "pix.payout.rejected", EventPayoutFailed: "pix.payout.failed",
 	EventPayoutQueued: "pix.payout.queued", EventReturnReceived: "pix.return.received", EventPayoutReturned: "pix.payout.returned",
 	EventRefundRequested: "pix.refund.requested", EventRefundCompleted: "pix.refund.completed", EventRefundFailed: "pix.refund.failed",
-	EventCaseClosed: "pix.med.closed",
+	EventCaseClosed: "pix.med.closed", EventTest: "pix.test",
 }
 
-// EventKinds returns all kinds.
+// EventKinds returns all kinds that can be subscribed to.
 func EventKinds() (all []EventKind) {
-	for k := range eventNames[1:] {
-		all = append(all, EventKind(k+1))
+	for k := EventReceived; k < EventTest; k++ {
+		all = append(all, k)
 	}
 	return all
 }
 
-// ParseEventKind returns the kind of that name; false for any other string.
+// ParseEventKind returns the kind of that name that can be subscribed to; false for any other string.
 func ParseEventKind(name string) (EventKind, bool) {
-	k := slices.Index(eventNames[1:], name)
+	k := slices.Index(eventNames[1:EventTest], name)
 	return EventKind(k + 1), k >= 0
 }
 

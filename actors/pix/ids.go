@@ -221,3 +221,16 @@ func ParseID(s, prefix string) (id [16]byte, ok bool) {
 	}
 	return [16]byte(b), true
 }
+
+// maxTxid is the greatest length of a txid, that of a dynamic charge's; a static code's has 25 at most.
+const maxTxid = 35
+
+// IsTxid tells whether s has the form of a txid, by which a payment's order names what it pays for.
+func IsTxid(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !digit(c) && !capital(c) && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= maxTxid
+}

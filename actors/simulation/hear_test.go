@@ -55,6 +55,8 @@ func (l *life) hears(r *request, a *ledger.Answer) {
 		l.caseHeard(r, c, a)
 	case ledger.Subscribe, ledger.EndSubscription:
 		l.subscribed(r, a)
+	case ledger.TestSubscription:
+		l.tested(r, c, a)
 	case ledger.DecideApproval:
 		if a.Refusal == nil && a.Tx.Payout.Decision != c.Word {
 			l.fail("%v hears that %v is %v, of which it said %d", r.account, a.Tx.ID, a.Tx.Status, c.Word)

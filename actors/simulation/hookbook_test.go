@@ -51,11 +51,12 @@ func (b *hookBook) take(l *life, r *ledger.Record) {
 	}
 }
 
-// event returns the deliveries of an event to the account's active subscriptions.
+// event returns the deliveries of an event to the account's active subscriptions; of a test, to the one that is
+// tested.
 func (b *hookBook) event(r *ledger.Record, index uint8, kind pix.EventKind) (want []ledger.Delivery) {
 	masks := b.masks[r.Account]
 	for number := uint32(1); int(number) <= len(masks); number++ {
-		if masks[number].Has(kind) {
+		if masks[number].Has(kind) || kind == pix.EventTest && number == r.Subscription.ID.Number() && masks[number] != 0 {
 			want = append(want, ledger.Delivery{Event: index, Subscription: number})
 			name := deliveryName{layout.Target{Account: r.Account, Number: number}, b.events[r.Account]}
 			b.wanted[name] = hookWanted{r.Seq, index, kind}

@@ -103,6 +103,8 @@ func (l *life) webhooks() {
 		l.unsubscribe()
 	case n < 7:
 		l.putBack()
+	case n < 9 && len(l.hooks.targets) > 0:
+		l.testSubscription()
 	}
 	l.finishSome()
 	if l.odds(2) {
@@ -151,6 +153,26 @@ func (l *life) unsubscribe() {
 func (l *life) endSubscription(t layout.Target, stop bool) {
 	id := l.hooks.made[t].ID
 	l.ask(&request{account: t.Account, make: func() ledger.Command { return ledger.EndSubscription{ID: id, Stop: stop} }})
+}
+
+// testSubscription has a merchant test a subscription, perhaps one that has ended.
+func (l *life) testSubscription() {
+	t := l.hooks.targets[l.rng.IntN(len(l.hooks.targets))]
+	id := l.hooks.made[t].ID
+	l.ask(&request{account: t.Account, make: func() ledger.Command { return ledger.TestSubscription{ID: id} }})
+}
+
+// tested takes the answer to a request for a test.
+func (l *life) tested(r *request, c ledger.TestSubscription, a *ledger.Answer) {
+	s := l.hooks.made[layout.Target{Account: r.account, Number: c.ID.Number()}]
+	switch {
+	case a.Refusal != nil:
+		l.count("webhook: a test was refused")
+	case s.ended || a.Event == nil || a.Event.Kind != pix.EventTest:
+		l.fail("%v tests %+v and hears %+v", r.account, s, a)
+	default:
+		l.count("webhook: a test")
+	}
 }
 
 // subscribed takes the answer to a request about a subscription.

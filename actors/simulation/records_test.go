@@ -31,6 +31,8 @@ var announces = map[ledger.RecordKind][]pix.EventKind{
 	ledger.CaseOpened:        {pix.EventRefundRequested},
 	ledger.CaseWasClosed:     {pix.EventCaseClosed},
 	ledger.CaseWithdrawn:     {pix.EventCaseClosed},
+
+	ledger.SubscriptionTested: {pix.EventTest},
 }
 
 // events checks that a record has exactly the events that its kind must have.

@@ -51,7 +51,7 @@ func (d *Dispatcher) attempt(t *Task) (r Result) {
 	r = Begun(began, record)
 	event := record.Event(int(t.Event))
 	r.Answer = d.Post(d.ending, Post{
-		URL: t.Subscription.URL, EventID: event.ID.String(), Secret: t.Subscription.Shown(),
+		URL: t.Subscription.URL, EventID: event.ID.String(), Secret: t.Subscription.Shown(), Former: t.Subscription.FormerShown(began),
 		At: time.UnixMilli(int64(began.Clock)), Body: d.Render(event),
 	})
 	return r

@@ -260,7 +260,7 @@ func (s *durableResult) Release(err error) {
 // next delivery's attempt meets the same answer.
 func (d *Dispatcher) stop(t *Task) {
 	defer d.work.Done()
-	err := d.End(t.Account, ledger.EndSubscription{ID: t.Subscription.ID, Stop: true})
+	err := d.End(t.Account, ledger.EndSubscription{ID: t.Subscription.ID, Stop: true, URL: t.Subscription.URL})
 	if err != nil {
 		d.Log.Warn("webhook: receiver answered 410, and its webhook could not be stopped", "webhook", t.Subscription.ID.String(), "error", err)
 	}

@@ -258,7 +258,7 @@ func TestGone(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	k.end()
-	if want := (ledger.EndSubscription{ID: k.shelf.subscriptions[target(1)].ID, Stop: true}); len(k.ended) != 1 || k.ended[0] != want || len(k.alerts) != 0 {
+	if want := (ledger.EndSubscription{ID: k.shelf.subscriptions[target(1)].ID, Stop: true, URL: k.shelf.subscriptions[target(1)].URL}); len(k.ended) != 1 || k.ended[0] != want || len(k.alerts) != 0 {
 		t.Errorf("%+v %+v", k.ended, k.alerts)
 	}
 }

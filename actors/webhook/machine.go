@@ -103,8 +103,13 @@ func (m *Machine) Wake(p layout.Pending) {
 	m.line(q)
 }
 
-// Changed tells the machine that a subscription has changed.
+// Changed tells the machine that a subscription has changed. Its receiver may be another one now, so a pause
+// that the one before has asked for ends.
 func (m *Machine) Changed(t layout.Target) {
+	if f, bad := m.bad[t]; bad {
+		f.pause = 0
+		m.bad[t] = f
+	}
 	q := m.queue(t)
 	q.subscription = nil
 	q.restart(layout.Pending{})

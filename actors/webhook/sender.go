@@ -29,6 +29,7 @@ type Post struct {
 	URL     string    // it is called exactly as given
 	EventID string    // header webhook-id, the same on every attempt
 	Secret  string    // key of the signature: whsec_ and base64 of at least one byte
+	Former  []string  // keys of further signatures, which come before it
 	At      time.Time // time of the attempt; header webhook-timestamp, in whole seconds
 	Body    []byte    // JSON; it must not change, not even after Sender.Post has returned
 }
@@ -139,16 +140,7 @@ func (s *Sender) request(ctx context.Context, p Post) (*http.Request, error) {
 	if _, err := s.targets.parse(p.URL); err != nil {
 		return nil, err
 	}
-	encoded, prefixed := strings.CutPrefix(p.Secret, secretPrefix)
-	key, err := base64.StdEncoding.DecodeString(encoded)
-	if !prefixed || err != nil || len(key) == 0 { // the library would sign with an empty key
-		return nil, errSecret
-	}
-	w, err := standardwebhooks.NewWebhookRaw(key)
-	if err != nil {
-		return nil, err
-	}
-	signature, err := w.Sign(p.EventID, p.At, p.Body)
+	signature, err := p.signatures()
 	if err != nil {
 		return nil, err
 	}
@@ -162,6 +154,34 @@ func (s *Sender) request(ctx context.Context, p Post) (*http.Request, error) {
 	r.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(p.At.Unix(), 10))
 	r.Header.Set(standardwebhooks.HeaderWebhookSignature, signature)
 	return r, nil
+}
+
+// signatures is the header with one signature for each key, separated by spaces, as Standard Webhooks has
+// it. Those of former keys come first, so that a receiver that looks at the first alone, and still has a former
+// key, takes the event as before.
+func (p *Post) signatures() (string, error) {
+	all := make([]string, 0, 1+len(p.Former))
+	for _, secret := range append(p.Former[:len(p.Former):len(p.Former)], p.Secret) {
+		one, err := p.sign(secret)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, one)
+	}
+	return strings.Join(all, " "), nil
+}
+
+func (p *Post) sign(secret string) (string, error) {
+	encoded, prefixed := strings.CutPrefix(secret, secretPrefix)
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	if !prefixed || err != nil || len(key) == 0 { // the library would sign with an empty key
+		return "", errSecret
+	}
+	w, err := standardwebhooks.NewWebhookRaw(key)
+	if err != nil {
+		return "", err
+	}
+	return w.Sign(p.EventID, p.At, p.Body)
 }
 
 // dial connects to a host. Targets.Control sees every address before it is connected to. The

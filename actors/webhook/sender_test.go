@@ -86,6 +86,48 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+// TestFormerSecrets checks the signatures while former secrets sign too: in the one header, separated by spaces, the
+// oldest secret's first. So the library takes the event with each of the secrets, and so does a receiver that
+// looks at the first signature alone and has the oldest.
+func TestFormerSecrets(t *testing.T) {
+	const first, second = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "whsec_BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB"
+	var headers []http.Header
+	r := receiving(t, func(_ http.ResponseWriter, r *http.Request) { headers = append(headers, r.Header.Clone()) })
+	p := event(r.URL)
+	p.At = time.Now()
+	s := sending(t, long)
+	alone := func(secret string) string {
+		t.Helper()
+		q := p
+		q.Secret = secret
+		if a := s.Post(t.Context(), q); a.Status != 200 {
+			t.Fatal(a)
+		}
+		return headers[len(headers)-1].Get("webhook-signature")
+	}
+	want := strings.Join([]string{alone(first), alone(second), alone(secret)}, " ")
+	p.Former = []string{first, second}
+	if a := s.Post(t.Context(), p); a.Status != 200 {
+		t.Fatal(a)
+	}
+	got := headers[len(headers)-1]
+	if all := got.Values("webhook-signature"); len(all) != 1 || all[0] != want || len(p.Former) != 2 {
+		t.Errorf("signed %q, want %q", all, want)
+	}
+	for _, one := range []string{first, second, secret} {
+		if w, err := standardwebhooks.NewWebhook(one); err != nil || w.Verify(p.Body, got) != nil {
+			t.Errorf("the library does not accept the signature with %s (%v)", one, err)
+		}
+	}
+	if w, err := standardwebhooks.NewWebhook("whsec_CCCC"); err != nil || w.Verify(p.Body, got) == nil {
+		t.Error("the library accepts a secret that never was the webhook's")
+	}
+	p.Former = []string{"hunter2"}
+	if a := s.Post(t.Context(), p); a != (Answer{Err: errSecret.Error()}) {
+		t.Errorf("with a broken former secret: %+v", a)
+	}
+}
+
 // TestURLsAsGiven checks that a receiver sees path and query exactly as they were given.
 func TestURLsAsGiven(t *testing.T) {
 	var got string
@@ -215,7 +257,7 @@ func TestMalformedPosts(t *testing.T) {
 		}
 	}
 	s := NewSender(NewTargets(false, nil), long)
-	if a := s.Post(t.Context(), event(r.URL)); a != (Answer{Err: errForm.Error()}) || calls != 0 {
+	if a := s.Post(t.Context(), event(r.URL)); a != (Answer{Err: errHTTP.Error()}) || calls != 0 {
 		t.Error("http was called:", a)
 	}
 }

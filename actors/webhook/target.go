@@ -61,6 +61,7 @@ var (
 	errLength      = fmt.Errorf("url must have at most %d characters", maxURL)
 	errCharacters  = errors.New("url must consist of characters that a URL may have; others must be percent-encoded")
 	errForm        = errors.New("url must be an absolute URL such as https://merchant.example/webhooks")
+	errHTTP        = errors.New("url must begin with https://: https only, http:// is taken in development alone")
 	errCredentials = errors.New("url must not contain credentials")
 	errFragment    = errors.New("url must not contain a fragment")
 	errPort        = errors.New("url must have a port from 1 to 65535, or none")
@@ -146,7 +147,9 @@ func (t *Targets) parse(raw string) (*url.URL, error) {
 	}
 	u, err := url.Parse(raw)
 	switch {
-	case err != nil || u.Scheme != "https" && (u.Scheme != "http" || !t.insecure):
+	case err == nil && u.Scheme == "http" && !t.insecure:
+		return nil, errHTTP
+	case err != nil || u.Scheme != "https" && u.Scheme != "http":
 		return nil, errForm
 	case u.User != nil:
 		return nil, errCredentials

@@ -12,7 +12,7 @@ import (
 // TestFormatOfKinds checks that a new kind of record comes with a new format of the journal: a version that does
 // not know the kind must refuse the store. Whoever adds a kind raises both numbers here.
 func TestFormatOfKinds(t *testing.T) {
-	const format, newest = "5", 50
+	const format, newest = "7", 52
 	w := newHarness(t, vfs.NewMem())
 	if got, ok, err := w.Store.HardSetting("format"); got != format || !ok || err != nil {
 		t.Errorf("a new journal has format %q (%v), want %s", got, err, format)

@@ -203,6 +203,8 @@ func (h *historic) once(r *costly) int64 {
 		status, got = h.get(r.path)
 	case r.method == "DELETE":
 		status, got = h.remove(path.Base(r.path))
+	case r.method == "PATCH":
+		status, got = h.patched(path.Base(r.path), r.body)
 	case r.key != "":
 		status, got, _ = h.post(r.path, r.body, "Idempotency-Key", r.key)
 	default:

@@ -42,8 +42,9 @@ func (h *historic) requests() []costly {
 	return []costly{
 		filtered("/transactions?type=internal"), filtered("/transactions?status=failed&direction=outbound"), filtered("/statement?type=internal"),
 		filtered("/transactions?type=internal&date_from=2020-01-01&date_to=2026-01-01"), filtered("/transactions?external_id=shop&status=failed"),
+		filtered("/transactions?original_transaction_id=" + h.oldest),
 		{method: "GET", path: "/transactions/" + h.oldest + "/receipt", want: 200, accept: "application/pdf"},
-		get("/balance", 0), get("/statement", 0), get("/statement?page=7", 0), get("/transactions", 0), get("/transactions?page=7", 0),
+		get("/balance", 0), get("/account", 0), get("/statement", 0), get("/statement?page=7", 0), get("/transactions", 0), get("/transactions?page=7", 0),
 		get("/transactions?date_from=2020-01-01", 0), get("/transactions/"+h.oldest, 0), get("/transactions/tag/"+h.oldest, 0),
 		get("/transactions/e2e/"+h.oldestE2E, 0), get("/transactions/"+h.oldest+"/receipt", 0), get("/transactions/ref/"+h.oldestRef, 0),
 		get("/transactions/ref/newest", 0), get("/transactions/ref/shop", 2*1000+200), get("/transactions?external_id=shop", 0), get("/transactions?external_id=newest", 0),
@@ -60,6 +61,8 @@ func (h *historic) requests() []costly {
 		post("/med/"+h.open.ID.String()+"/defense", `{"justification":"it was delivered"}`, 200),
 		post("/webhooks", `{"events":["pix.received"],"url":"http://127.0.0.1:1/other"}`, 200),
 		post("/webhooks/"+h.webhook.ID+"/deliveries/"+h.waiting+"/retry", `{}`, 202),
+		post("/webhooks/"+h.webhook.ID+"/test", `{}`, 202), post("/webhooks/"+h.webhook.ID+"/rotate-secret", `{}`, 200),
+		{method: "PATCH", path: "/webhooks/" + h.webhook.ID, body: `{"events":["pix.received"]}`, want: 200},
 		{method: "DELETE", path: "/webhooks/" + h.removed.ID, want: 200},
 		post("/cpf/validate", `{"cpf":"12345678909"}`, 200),
 	}

@@ -186,6 +186,14 @@ func populated(t *testing.T, fs vfs.FS, more ...func(*Config)) (*harness, *kept)
 	w.paidOut(`{"amount":1100,"pix_key":"approved@example.com"}`)
 	refund := w.taken(`"amount":100,`, p.ID)
 	w.ends(refund.TransactionID, "settled")
+	if status, got := w.operate("POST", "/sim/payments", fmt.Sprintf(`{"pix_key":%q,"amount":70,"txid":"Order7"}`, w.EVP)); status != 201 {
+		t.Fatal(status, got)
+	}
+	w.ends(w.taken(`"amount":50,"external_id":"refund-1",`, p.ID).TransactionID, "settled")
+	if status, got, _ := w.post("/webhooks/"+h.ID+"/test", `{}`); status != 202 {
+		t.Fatal(status, got)
+	}
+	w.rotated(h.ID)
 	_, open := w.reports(p, 5000)
 	_, closed := w.reports(q, 10_000)
 	w.analysed(closed.ID, "AGREED")

@@ -59,8 +59,8 @@ func TestWebhookRequests(t *testing.T) {
 	if status, _ := w.remove(h.ID); status != 404 {
 		t.Error("removed twice:", status)
 	}
-	if a := w.all(h.ID, event); strings.Count(a, "404 {") != 3 {
-		t.Errorf("of a removed one: %s", a)
+	if a := w.all(h.ID, event); strings.Count(a, "404 {") != 2 || !strings.HasPrefix(a, `200 {"worked":true,"data":[]`) {
+		t.Errorf("of a removed one: %s", a) // its deliveries stay readable; none of them waits
 	}
 	w.hooks(r.URL+"/c", `"pix.completed"`) // there is room again
 	w.permissions()

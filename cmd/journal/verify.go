@@ -38,11 +38,12 @@ type Progress struct {
 // Verified is the result of Verify.
 type Verified struct {
 	wal.Report
-	Accounts int
-	Rows     uint64
-	Balance  big.Int // sum over all accounts in base units, which may be more than one account can hold
-	Pending  big.Int
-	MEDHeld  big.Int
+	OfAccounts uint64 // of its Records, those of accounts; the others are the registry's
+	Accounts   int
+	Rows       uint64
+	Balance    big.Int // sum over all accounts in base units, which may be more than one account can hold
+	Pending    big.Int
+	MEDHeld    big.Int
 }
 
 // Verify checks the journal of a data folder without an engine: every checksum and chain;
@@ -99,6 +100,7 @@ type verification struct {
 	interval uint64 // number of records between two head rows; 0: the store does not name it
 	derivers []*deriver
 	report   wal.Report
+	accounts uint64 // number of records of accounts
 	tell     func(Progress)
 	ended    func() error
 	progress Progress
@@ -142,7 +144,7 @@ func headInterval(s *wal.Store) (uint64, error) {
 
 // verified returns the result up to the point where the verification ended.
 func (v *verification) verified() Verified {
-	out := Verified{Report: v.report, Rows: v.progress.Rows}
+	out := Verified{Report: v.report, OfAccounts: v.accounts, Rows: v.progress.Rows}
 	for _, d := range v.derivers {
 		out.Accounts += len(d.accounts)
 		for _, a := range d.accounts {

@@ -54,6 +54,9 @@ func (v *verification) records() error {
 	order := uint64(0)
 	v.report, err = v.store.Verify(func(r wal.Record) error {
 		order++
+		if !registry.Owns(r.Stream) {
+			v.accounts++
+		}
 		if err := v.ended(); err != nil {
 			return err
 		}

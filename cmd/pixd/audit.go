@@ -43,7 +43,9 @@ func auditCommand() *cobra.Command {
 			"requests go on; what the scheme has told and the engine has not yet heard is waited for, for 30 s at\n" +
 			"most. With --data-dir it reads the files of an engine that does not run, and writes none. Exit status 1,\n" +
 			"and the rows that differ, where books differ. Rows of work that has ended, claims and payments received\n" +
-			"are not looked at: `pixd journal verify` does that, of an engine that does not run." + adminHelp,
+			"are not looked at: `pixd journal verify` does that, of an engine that does not run. What it counts as\n" +
+			"records are those of accounts: verify also counts the registry's, about accounts, API keys, PIX keys and\n" +
+			"end-to-end ids." + adminHelp,
 		Example: "  pixd audit\n  pixd audit --data-dir ./pixd-data",
 		Args:    exactly(0, ""),
 		RunE:    func(c *cobra.Command, _ []string) error { return f.run(c) },
@@ -148,7 +150,7 @@ func audited(r *audit.Report) string {
 	b.WriteString(facts([]fact{
 		{"read at", moment(r.At)},
 		{"accounts", fmt.Sprint(r.Accounts)},
-		{"records", fmt.Sprint(r.Records)},
+		{"records", fmt.Sprintf("%d of accounts; those of the registry are not looked at", r.Records)},
 		{"balance", r.Balance.String()},
 		{"pending", r.Pending.String()},
 		{"in flight", fmt.Sprint(r.InFlight)},

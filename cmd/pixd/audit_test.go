@@ -36,7 +36,7 @@ ID  1000000000      700          1         0     0         0            0       
 
 read at        {}Z
 accounts       1
-records        5
+records        5 of accounts; those of the registry are not looked at
 balance        1000000000
 pending        700
 in flight      1
@@ -123,7 +123,7 @@ acc_x    due_row     PIXOUT1      x\x1b[31m
 
 read at        2026-01-31T12:00:00Z
 accounts       1002
-records        9
+records        9 of accounts; those of the registry are not looked at
 balance        123456789012345678901
 pending        7
 in flight      1

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -121,6 +122,8 @@ func TestOrder(t *testing.T) {
 	flood()
 	if got := c.ask(spent(ask{})); got.header.Get("Retry-After") != "60" || got.header.Get("x-ratelimit-remaining") != "" {
 		t.Errorf("429 with %v", got.header)
+	} else if left, err := strconv.Atoi(got.header.Get("x-ratelimit-reset")); err != nil || left < 1 || left > 60 {
+		t.Errorf("429 that says that the window ends in %q s", got.header.Get("x-ratelimit-reset"))
 	}
 }
 
@@ -132,6 +135,7 @@ var routes = []struct {
 	{"POST", "/pix/cash-in", "pix:write"},
 	{"POST", "/pix/cash-out", "transfer:write"},
 	{"GET", "/balance", "account:read"},
+	{"GET", "/account", "account:read"},
 	{"POST", "/pix/refund", "payment:write"},
 	{"GET", "/statement", "statement:read"},
 	{"GET", "/transactions", "transfer:read"},

@@ -22,46 +22,33 @@ import (
 // demoFunds is the demo account's first balance: 1,000.00 BRL in base units.
 const demoFunds = 10_000_000
 
-// demo makes an account with money and prints the tour. It does nothing if there are accounts
-// already.
+// demo makes an account with money and prints the tour. In a folder that has the account it makes a new
+// key of it, because nobody knows the secrets of the earlier ones, and prints the tour again; where there are
+// other accounts alone it does nothing.
 func demo(ctx context.Context, out io.Writer, s *engine.Served, dataDir string) error {
-	if ids, _ := s.Registry.Accounts(0, 1); len(ids) > 0 {
-		fmt.Fprintf(out, "%s has accounts already: the demo account is made in an empty data folder only (remove it for a new tour)\n", dataDir)
+	d := &demonstration{
+		operator: &operator.Client{Base: "http://" + s.AdminAddr.String(), Token: s.Token}, merchant: "http://" + s.MerchantAddr.String(), out: out,
+	}
+	id, some := demoAccount(s.Registry)
+	if some && id == 0 {
+		fmt.Fprintf(out, "%s has accounts already, and no demo account: it is made in an empty data folder only (remove it for a tour)\n", dataDir)
 		return nil
 	}
-	c := &operator.Client{Base: "http://" + s.AdminAddr.String(), Token: s.Token}
-	var account struct {
-		ID string `json:"account_id"`
-	}
-	var key struct {
-		ClientID string `json:"client_id"`
-		Secret   string `json:"client_secret"`
-	}
-	steps := []struct {
-		path string
-		body any
-		into any
-	}{
-		{"/admin/accounts", map[string]any{"name": "Loja Demo", "document": "12345678909", "city": "RECIFE"}, &account},
-		{"/admin/accounts/%s/api-keys", map[string]any{"permissions": []string{"*"}, "ip_whitelist": whitelist(s.MerchantAddr)}, &key},
-		{"/admin/accounts/%s/credits", map[string]any{"amount": demoFunds, "type": "ted", "description": "demo funds", "reference": "demo"}, nil},
-	}
-	for i, step := range steps {
-		path := step.path
-		if i > 0 {
-			path = fmt.Sprintf(path, account.ID)
-		}
-		if err := c.Post(ctx, path, step.body, step.into); err != nil {
-			return err
-		}
+	if err := d.account(ctx, id, whitelist(s.MerchantAddr)); err != nil {
+		return err
 	}
 	token, err := filepath.Abs(filepath.Join(dataDir, engine.TokenFile))
 	if err != nil {
 		return err
 	}
 	t := &tour{
-		Merchant: "http://" + s.MerchantAddr.String(), Operator: c.Base, Auth: key.ClientID + ":" + key.Secret,
-		Secret: key.Secret, Token: "$(cat '" + token + "')", Account: account.ID, Program: program(), Listen: listenAddress,
+		Merchant: d.merchant, Operator: d.operator.Base, Auth: d.key.ClientID + ":" + d.key.ClientSecret,
+		Secret: d.key.ClientSecret, Token: "$(cat '" + token + "')", Account: d.id, Program: program(), Listen: listenAddress,
+		Supplier: "supplier@example.com",
+	}
+	if n := len(d.earlier); n > 0 { // the same payment as in an earlier tour would be a repeat of it
+		t.Again = true
+		t.Supplier = fmt.Sprintf("supplier+%d@example.com", n+1)
 	}
 	if s.Config.AdminToken != "" { // the token came from the environment, so there is no token file
 		t.Token = "$PIXD_ADMIN_TOKEN"
@@ -100,7 +87,8 @@ func program() string {
 // signed beforehand too.
 type tour struct {
 	Merchant, Operator, Auth, Secret, Token, Account, Payment string
-	Program, Listen                                           string
+	Program, Listen, Supplier                                 string
+	Again                                                     bool // the account has had a tour before
 }
 
 //go:embed tour.txt

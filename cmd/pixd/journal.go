@@ -36,6 +36,8 @@ func verifyCommand() *cobra.Command {
 			"every block of every table. Exempt: claims of days that are dropped by now may be gone, and named\n" +
 			"values are not derived. Exit status 1, with the place, at the first thing that does not hold. The\n" +
 			"engine must not be running. Progress goes to standard error. Amounts are base units.\n\n" +
+			"It counts every record of the journal: those of accounts, which are what `pixd audit` counts, and the\n" +
+			"registry's, about accounts, API keys, PIX keys and end-to-end ids.\n\n" +
 			"`pixd audit --data-dir` checks balances, work in flight and the scheme's book, and no other rows.",
 		Example: "  pixd journal verify --data-dir ./pixd-data",
 		Args:    cobra.NoArgs,
@@ -65,7 +67,8 @@ func tellVerified(c *cobra.Command, v *journal.Verified, err error) error {
 	if v.Batches > 0 {
 		newest = fmt.Sprintf(" (newest at %s)", pix.Millis(v.Time))
 	}
-	fmt.Fprintf(out, "records   %d\nbatches   %d%s\nrows      %d\naccounts  %d\n", v.Records, v.Batches, newest, v.Rows, v.Accounts)
+	fmt.Fprintf(out, "records   %d (%d of accounts, %d of the registry)\nbatches   %d%s\nrows      %d\naccounts  %d\n",
+		v.Records, v.OfAccounts, v.Records-v.OfAccounts, v.Batches, newest, v.Rows, v.Accounts)
 	fmt.Fprintf(out, "balance   %v\npending   %v\nmed held  %v\nok\n", &v.Balance, &v.Pending, &v.MEDHeld)
 	return nil
 }

@@ -33,7 +33,7 @@ func root() *cobra.Command {
 		SilenceErrors:     true,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return fromEnvironment(c.Flags()) },
 	}
-	c.AddCommand(serveCommand(), accountCommand(), keyCommand(), pixKeyCommand(), approveCommand(), declineCommand(), medCommand(), webhookCommand(), statementCommand(), auditCommand(), clockCommand(), clusterCommand(), simCommand(), signCommand(),
+	c.AddCommand(serveCommand(), demoCommand(), accountCommand(), keyCommand(), pixKeyCommand(), approveCommand(), declineCommand(), medCommand(), webhookCommand(), statementCommand(), auditCommand(), clockCommand(), clusterCommand(), simCommand(), signCommand(),
 		listenCommand(), snapshotCommand(), journalCommand(), versionCommand())
 	return c
 }

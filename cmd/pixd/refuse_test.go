@@ -185,9 +185,45 @@ func TestDemo(t *testing.T) {
 	if code := p.end(syscall.SIGTERM); code != 0 {
 		t.Errorf("exit %d", code)
 	}
-	again := start(t, dir, "--demo")
-	again.end(syscall.SIGTERM)
-	if got := again.out.String(); !strings.Contains(got, "has accounts already") {
-		t.Errorf("a second demo printed %s", got)
+	again := start(t, dir, "--demo", "--sim-settle-delay", "50ms")
+	tourAgain(t, again, tour, again.out.until(t, "pixd sign --secret-file"))
+	if code := again.end(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	other := filepath.Join(t.TempDir(), "data")
+	q := start(t, other)
+	q.shop()
+	q.end(syscall.SIGTERM)
+	r := start(t, other, "--demo")
+	r.end(syscall.SIGTERM)
+	if got := r.out.String(); !strings.Contains(got, "has accounts already, and no demo account") || strings.Contains(got, "curl") {
+		t.Errorf("a demo among other accounts printed %s", got)
+	}
+}
+
+// tourAgain checks that a demo on a folder that has its account lists the keys of the tour before, and
+// that the new tour's lines work: each event comes once and verified, the payout settles, and nothing was
+// credited again.
+func tourAgain(t *testing.T, p *process, first, tour string) {
+	t.Helper()
+	client := regexp.MustCompile(`cli_\w+`)
+	if old := client.FindString(first); client.FindString(tour) != old || strings.Count(tour, old) != 1 {
+		t.Errorf("the key %s of the first tour is not listed once in:\n%s", old, tour)
+	}
+	if account := regexp.MustCompile(`acc_\w+`); account.FindString(tour) != account.FindString(first) {
+		t.Errorf("another account than in %s:\n%s", first, tour)
+	}
+	script := "set -o pipefail\n" + tour[strings.Index(tour, "\n#"):strings.Index(tour, "\n# Sign")]
+	out, err := exec.Command("bash", "-c", script).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, kind := range []string{"pix.charge.paid", "pix.payout.confirmed", "pix.refund.completed"} {
+		if received := regexp.MustCompile(`(?m)^\S+Z  `+regexp.QuoteMeta(kind)+`  sequence \d+  evt_\w+  verified$`).FindAll(out, -1); len(received) != 1 {
+			t.Errorf("in the second tour %s was received %d times:\n%s", kind, len(received), out)
+		}
+	}
+	if strings.Contains(string(out), "DUPL") || !strings.Contains(string(out), `"balance":10350000,`) {
+		t.Errorf("the second tour: %s", out)
 	}
 }

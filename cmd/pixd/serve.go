@@ -47,6 +47,22 @@ func serveCommand() *cobra.Command {
 	return c
 }
 
+// demoCommand is serve --demo under a name of its own.
+func demoCommand() *cobra.Command {
+	c := serveCommand()
+	c.Use, c.Short = "demo", "Run the engine with a demo account, and print a tour of signed requests"
+	c.Long = "Is `pixd serve --demo`: on an empty data folder it makes a funded demo account; on one that has the demo\n" +
+		"account it makes a new key of it and lists the earlier ones. Then it prints curl lines, signed with the\n" +
+		"key, and serves until SIGTERM or SIGINT. Its other flags are those of serve."
+	c.Example = "  pixd demo --data-dir ./pixd-data"
+	demo := c.Flags().Lookup("demo")
+	demo.Hidden, demo.DefValue = true, "true"
+	if err := demo.Value.Set("true"); err != nil {
+		panic(err) // the flag takes true
+	}
+	return c
+}
+
 // add declares the flags, one for each setting, with the engine's defaults.
 func (f *serveFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.DataDir, "data-dir", f.DataDir, "everything the engine keeps; made for its owner alone")
@@ -88,7 +104,7 @@ func (f *serveFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.SnapshotKeep, "snapshot-keep", f.SnapshotKeep, "how many snapshots are kept, the newest ones and what they need; 0: all")
 	flags.Var((*size)(&f.SnapshotMaxSize), "snapshot-max-size", "of all snapshots together, beyond which the oldest ones are removed; 0: no limit")
 	flags.BoolVar(&f.AcceptRestoredGap, "accept-restored-gap", false, "serve a restored folder although the scheme cannot be asked for what happened since: payments of that time are missing in it and may be repeated")
-	flags.BoolVar(&f.demo, "demo", false, "make a funded demo account in an empty data folder and print a tour of signed requests")
+	flags.BoolVar(&f.demo, "demo", false, "make a funded demo account in an empty data folder, or a new key of the one that is there, and print a tour of signed requests")
 	flags.BoolVar(&f.LeaveCluster, "leave-cluster", false, "serve alone the folder of a node of a cluster that exists no more; no other copy of the journal may ever be written again")
 	addCluster(flags, &f.cluster)
 	f.logFlags.add(flags)

@@ -36,8 +36,8 @@ var webhookSubscriptions = listing[admin.Webhook]{
 	use:   "subscriptions [--account ID]",
 	short: "List webhook subscriptions",
 	long: "Lists the webhook subscriptions of all accounts, or of one, with the number of their deliveries that\n" +
-		"are pending and dead. A stopped subscription gets no more webhooks: its URL answered 410. A removed\n" +
-		"one was removed by its merchant.",
+		"are pending and dead. A stopped subscription gets no webhooks: its URL answered 410, or its merchant\n" +
+		"stopped it, who may let it go on. A removed one was removed by its merchant.",
 	example: "  pixd webhook subscriptions --account acc_7oi7njakvirg4",
 	path:    "/admin/webhooks", show: subscriptions,
 	filters: []listFilter{{"account", "account_id", "only this account's, by its `ID` (acc_…)"}},

@@ -53,13 +53,13 @@ func deliveries(all []admin.Delivery) string {
 	if len(all) == 0 {
 		return "no deliveries\n"
 	}
-	columns := []string{"delivery", "type", "status", "created", "next attempt", ">attempts", "last result"}
+	columns := []string{"delivery", "account", "subscription", "type", "status", "created", "next attempt", ">attempts", "last result"}
 	return rows(columns, all, func(d *admin.Delivery) table.Row {
 		last := "–"
 		if n := len(d.Attempts); n > 0 {
 			last = cut(attempted(&d.Attempts[n-1]), longestResult)
 		}
-		return table.Row{d.ID, d.Type, d.Status, moment(d.CreatedAt), orElse(d.Next, "–", moment), len(d.Attempts), last}
+		return table.Row{d.ID, d.Account, d.Webhook, d.Type, d.Status, moment(d.CreatedAt), orElse(d.Next, "–", moment), len(d.Attempts), last}
 	})
 }
 

@@ -118,11 +118,11 @@ func (a *webhookAPI) shows(t *testing.T, args ...string) string {
 func TestWebhookLists(t *testing.T) {
 	t.Parallel()
 	a := openWebhookAPI(t)
-	const head = "DELIVERY       TYPE                  STATUS     CREATED               NEXT ATTEMPT          ATTEMPTS  LAST RESULT\n"
+	const head = "DELIVERY       ACCOUNT  SUBSCRIPTION  TYPE                  STATUS     CREATED               NEXT ATTEMPT          ATTEMPTS  LAST RESULT\n"
 	same(t, a.shows(t, "list"), head+
-		`dlv_dead       pix.received          dead       2026-11-22T10:00:00Z  –                            2  dial tcp: \x1b[31mrefused
-dlv_delivered  pix.payout.confirmed  delivered  2026-11-22T11:00:00Z  –                            1  204
-dlv_pending    pix.completed         pending    2026-11-22T12:00:00Z  2026-11-22T12:00:05Z         0  –
+		`dlv_dead       acc_a    whk_1         pix.received          dead       2026-11-22T10:00:00Z  –                            2  dial tcp: \x1b[31mrefused
+dlv_delivered  acc_b    whk_2         pix.payout.confirmed  delivered  2026-11-22T11:00:00Z  –                            1  204
+dlv_pending    acc_a    whk_1         pix.completed         pending    2026-11-22T12:00:00Z  2026-11-22T12:00:05Z         0  –
 `)
 	if got := a.newest(); got != "GET /admin/webhook-deliveries?cursor=2&" {
 		t.Error(got)

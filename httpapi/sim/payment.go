@@ -15,10 +15,7 @@ import (
 	"pixd/httpapi/control"
 )
 
-const (
-	maxText = 140 // largest number of characters of a payer's name or document
-	maxTxID = 35
-)
+const maxText = 140 // largest number of characters of a payer's name or document
 
 // first makes the first of the payments whose PIX key is registered with the simulator.
 func (s *service) first(ctx context.Context, payments []sim.Payment) (string, pix.Amount, error) {
@@ -86,7 +83,7 @@ func (s *service) payee(f strictjson.Form, p *sim.Payment) string {
 		f.Refuse("qr_code or pix_key", "given, one of the two")
 	}
 	if f.Text("pix_key", &key) {
-		if f.Text("txid", &p.TxID) && !isTxID(p.TxID) {
+		if f.Text("txid", &p.TxID) && !pix.IsTxid(p.TxID) {
 			f.Refuse("txid", "1 to 35 letters and digits")
 		}
 		return key
@@ -132,16 +129,4 @@ func meant(text string) []string {
 		return []string{k.Value}
 	}
 	return nil
-}
-
-func isTxID(s string) bool {
-	if s == "" || len(s) > maxTxID {
-		return false
-	}
-	for _, c := range []byte(s) {
-		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
-			return false
-		}
-	}
-	return true
 }

@@ -186,7 +186,7 @@ func TestEveryField(t *testing.T) {
 		}
 		f.value.Set(was)
 	}
-	if want := []string{"ledger.Body.Subscription.Secret", "registry.APIKey.SecretHash"}; !slices.Equal(secret, want) {
+	if want := []string{"ledger.Body.Subscription.Secret", "ledger.Body.Subscription.Former[0].Secret", "registry.APIKey.SecretHash"}; !slices.Equal(secret, want) {
 		t.Errorf("the content is not shown of %q", secret)
 	}
 	if len(all) < 180 || lines() != full {

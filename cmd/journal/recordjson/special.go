@@ -32,7 +32,7 @@ func writeEvents(l *line, name string, v reflect.Value) {
 			if r.Events[i] != 0 {
 				l.text("type", r.Events[i].String())
 			}
-			if r.Tx != nil || r.Case != nil { // the ids are made of the transaction's or the case's
+			if r.Tx != nil || r.Case != nil || r.Subscription != nil { // the ids are made of theirs
 				e := r.Event(i)
 				l.text("id", e.ID.String())
 				l.positive("sequence", e.Sequence)
