@@ -13,11 +13,14 @@ import (
 var good = map[string]string{
 	"/pix/cash-in":  `{"amount":1000,"description":"coffee","external_id":"o-1"}`,
 	"/pix/cash-out": `{"amount":1000,"description":"rent","end_to_end_id":"` + e2e + `","external_id":"o-1","pix_key":"a@b.com","pix_key_type":"email","purpose":"x","recipient_document":"12345678909","recipient_ispb":"60701190"}`,
-	"/pix/refund": `{"amount":300,"description":"cold","end_to_end_id":"e","original_e2e_id":"b","original_transaction_id":"a","originalTransactionId":"c",` +
+	"/pix/refund": `{"amount":300,"description":"cold","end_to_end_id":"e","external_id":"r-1","original_e2e_id":"b","original_transaction_id":"a","originalTransactionId":"c",` +
 		`"reason":"MD06","return_code":"MD06","transaction_id":"d"}`,
-	"/cpf/validate":     `{"cpf":"123.456.789-09"}`,
-	"/med/{id}/defense": `{"contact":"a@b.com","justification":"drunk","result":"DISAGREED"}`,
-	"/webhooks":         hookBody,
+	"/cpf/validate":                              `{"cpf":"123.456.789-09"}`,
+	"/med/{id}/defense":                          `{"contact":"a@b.com","justification":"drunk","result":"DISAGREED"}`,
+	"/webhooks":                                  hookBody,
+	"/webhooks/{id}":                             `{"active":true,"events":["pix.completed"],"url":"https://a.example/x?y=1&z"}`,
+	"/webhooks/{id}/test":                        `{}`,
+	"/webhooks/{id}/rotate-secret":               `{}`,
 	"/webhooks/{id}/deliveries/{event_id}/retry": `{}`,
 }
 
@@ -31,9 +34,10 @@ type routed struct {
 func newRouted(t *testing.T) *routed {
 	f, w, s := hookFixture(t)
 	tx := payout(pix.StatusSettled)
+	given := refund(pix.StatusSettled)
 	repeat := payout(pix.StatusRejected)
 	repeat.ReasonCode, repeat.Payout.DuplicateOf = "DUPL", &otherID
-	f.history["t"], f.lists.all = &tx, []*ledger.Transaction{&tx, &repeat}
+	f.history["t"], f.lists.all = &tx, []*ledger.Transaction{&tx, &repeat, &given}
 	k := specialReturn(1)
 	f.cases = fakeCases{k}
 	d := deliveryItem(s, layout.DeliveryDead)
@@ -56,8 +60,14 @@ func (f *routed) sentTo(r route) sent {
 		f.engine.answer.Tx = &tx
 	case "/med/{id}/defense":
 		f.engine.answer.Case = f.cases[0]
-	case "/webhooks":
+	case "/webhooks", "/webhooks/{id}":
 		f.engine.answer.Subscription = f.lists.subscriptions[0]
+	case "/webhooks/{id}/rotate-secret":
+		s := *f.lists.subscriptions[0]
+		s.Former = []ledger.FormerSecret{{Until: testNow + 5}}
+		f.engine.answer.Subscription = &s
+	case "/webhooks/{id}/test":
+		f.engine.answer.Subscription, f.engine.answer.Event = f.lists.subscriptions[0], &ledger.Event{ID: pix.EventID{15: 9}, Kind: pix.EventTest, Sequence: 9}
 	}
 	return sent{method: r.method, path: base + f.ids.Replace(r.path), body: good[r.path]}
 }
@@ -79,7 +89,7 @@ func TestEveryRoute(t *testing.T) {
 		elsewhere := s
 		elsewhere.ip = "127.0.0.9"
 		refused := map[int]sent{401: with(s, "Authorization", "-"), 403: elsewhere}
-		if r.method == "POST" {
+		if r.method == "POST" || r.method == "PATCH" {
 			refused[415] = with(s, "Content-Type", "text/plain")
 			empty := with(s, "hmac", "00")
 			empty.body = ""
@@ -144,6 +154,22 @@ func TestEveryRouteFails(t *testing.T) {
 			if g := f.send(s); g.status != status {
 				t.Errorf("%s %s: %d %s, want %d", r.method, r.path, g.status, g.body, status)
 			}
+		}
+	}
+}
+
+// TestEveryRouteRefused checks that what is no webhook of the account's is answered 404.
+func TestEveryRouteRefused(t *testing.T) {
+	f := newRouted(t)
+	for _, r := range routes {
+		if !strings.HasPrefix(r.path, "/webhooks/{id}") || r.path == "/webhooks/{id}/deliveries" {
+			continue
+		}
+		s := f.sentTo(r)
+		s.path = strings.Replace(s.path, f.lists.subscriptions[0].ID.String(), pix.SubscriptionID{1}.String(), 1)
+		f.engine.answer = ledger.Answer{Refusal: &ledger.Refusal{Code: ledger.RefuseUnknownSubscription, Message: "webhook not found"}}
+		if g := f.send(s); g.status != 404 {
+			t.Errorf("%s %s: %d %s", r.method, r.path, g.status, g.body)
 		}
 	}
 }

@@ -141,7 +141,7 @@ func everything() *ledger.Transaction {
 func (richHistory) Anyone(id string) (*ledger.Owned, error) {
 	tx := everything()
 	if id == "refund" {
-		tx.Kind, tx.Status, tx.Refund = pix.TxRefund, pix.StatusSettled, ledger.RefundPart{Original: tx.ID, OriginalEndToEnd: tx.EndToEnd, OriginalAmount: 9, Code: "MD06"}
+		tx.Kind, tx.Status, tx.Refund = pix.TxRefund, pix.StatusSettled, ledger.RefundPart{Original: tx.ID, OriginalEndToEnd: tx.EndToEnd, OriginalAmount: 9, Code: "FR01", Case: &pix.CaseID{1}}
 	}
 	return &ledger.Owned{Account: 7, Tx: tx}, nil
 }
@@ -152,7 +152,8 @@ func (richHistory) Booked(pix.AccountID, pix.Millis, pix.Millis) (first, last ui
 
 func (richHistory) Movements(pix.AccountID, uint64, uint64) ([]*ledger.Transaction, error) {
 	tx := everything()
-	tx.Kind, tx.Status, tx.ReasonCode = pix.TxReceipt, pix.StatusSettled, ""
+	tx.Kind, tx.Status, tx.ReasonCode, tx.Refunded = pix.TxReceipt, pix.StatusCompleted, "", 3
+	tx.Receipt.Key, tx.Receipt.Txid = "a@b.com", "t1"
 	return []*ledger.Transaction{tx}, nil
 }
 
