@@ -84,10 +84,14 @@ func (s *settledSums) find(v View, a pix.AccountID, id pix.TxID) (pix.Amount, er
 
 // withRefunds is refunded for one transaction, which may be nil.
 func withRefunds(v View, a pix.AccountID, t *ledger.Transaction) (*ledger.Transaction, error) {
-	if t == nil {
-		return nil, nil
+	if t == nil || !t.ReceivedPayment() {
+		return t, nil
 	}
-	one := []*ledger.Transaction{t}
-	err := refunded(v, a, one)
-	return one[0], err
+	sum, err := new(settledSums).find(v, a, t.ID)
+	if err != nil || sum == 0 {
+		return t, err
+	}
+	with := *t
+	with.Refunded = sum
+	return &with, nil
 }
