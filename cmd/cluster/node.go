@@ -31,7 +31,8 @@ type node struct {
 	elapsed func() time.Duration
 	slog    *slog.Logger
 	lease   *lease
-	earlier wal.NodeVersion // what an earlier node of this process has written last
+	meet    func(context.Context) (missing []string, err error) // asks the others for their lists of nodes; nil: that was done
+	earlier wal.NodeVersion                                     // what an earlier node of this process has written last
 
 	mu        sync.Mutex
 	role      string
