@@ -165,7 +165,7 @@ func (f *faults) asks(node string) func() {
 	var work sync.WaitGroup
 	said := make(chan error, 16)
 	for range cap(said) {
-		work.Go(func() { said <- f.l.reads.read(node) })
+		work.Go(func() { said <- f.l.reads.asked(node) })
 	}
 	time.Sleep(200 * time.Millisecond) // they are at the node's port by then
 	return func() {
