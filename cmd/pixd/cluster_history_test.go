@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -104,11 +105,14 @@ func linearizable(start int64, steps []porcupine.Operation) error {
 		return nil
 	}
 	file, err := os.CreateTemp("", "history-*.html")
-	if err != nil {
-		return fmt.Errorf("%d steps: %s", len(steps), result)
+	if err == nil {
+		draw := porcupine.Visualize //nolint:misspell // its name is American
+		err = errors.Join(draw(model, info, file), file.Close())
 	}
-	defer func() { _ = file.Close() }()
-	return fmt.Errorf("%d steps: %s, as %s shows (%v)", len(steps), result, file.Name(), porcupine.Visualize(model, info, file))
+	if err != nil {
+		return fmt.Errorf("%d steps: %s, and %w", len(steps), result, err)
+	}
+	return fmt.Errorf("%d steps: %s, as %s shows", len(steps), result, file.Name())
 }
 
 // TestHistories judges histories that are right and such as faults would leave.
