@@ -113,7 +113,7 @@ func (n *node) written(r renewal, next wal.NodeVersion, err error) (again bool) 
 }
 
 // slowAnswer is how long each renewal takes at least where this node's disk, or the way to the others, is slow.
-const slowAnswer = 150 * time.Millisecond
+const slowAnswer = 100 * time.Millisecond
 
 // quick reports whether one of the last renewals was written quickly: one alone may be slow for many reasons.
 func (n *node) quick() bool {

@@ -44,6 +44,7 @@ func TestClusterClocks(t *testing.T) {
 		n.ownedBy(right)
 		l.flows(clients)
 		l.lost.Store(false)
+		l.reads.resting.Store(false)
 		l.flows(clients)
 		if clock := n.proc[right].reported("clock", "show"); !strings.Contains(clock, "doubted             yes") || !strings.Contains(clock, "behind the journal  5") {
 			t.Errorf("behind a journal that was written an hour ahead:\n%s", clock)
@@ -81,6 +82,7 @@ func (n *nodes) ownedBy(name string) {
 func (l *traffic) wrongs(node string) {
 	l.t.Helper()
 	l.lost.Store(true)
+	l.reads.rests()
 	l.n.ownedBy(node)
 	time.Sleep(time.Second) // longer than settleDelay
 	sent := l.sent()

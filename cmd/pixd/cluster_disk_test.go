@@ -73,9 +73,6 @@ func (f *faults) hasOwner(node string) {
 	f.l.flows(faultClients)
 }
 
-// slowSync is how long each sync of a slow disk takes.
-const slowSync = 200 * time.Millisecond
-
 // slowsDisk has each sync of a node's disk take long. The others do not notice; the node may be too slow to
 // be handed the log, which is said then; and if it is the owner, requests take longer, and go on.
 func (f *faults) slowsDisk() {
@@ -93,7 +90,7 @@ func (f *faults) slowsDisk() {
 	f.l.flows(faultClients)
 	time.Sleep(10 * time.Second)
 	f.l.flows(faultClients)
-	f.took("beside a node whose syncs take " + slowSync.String())
+	f.took("beside a node whose syncs take " + clusterSync.String())
 	f.l.mark()
 	code, _, errs := f.n.proc[former].operates("cluster", "handover", "--to", node)
 	f.l.flows(faultClients)
@@ -112,7 +109,7 @@ func (f *faults) startsSlowly(node, tracer string) {
 	p := prepared(f.T, f.n.folder(node), f.n.flagsOf(node)...)
 	slow := exec.Command(tracer, append([]string{
 		"-D", "-f", "--seccomp-bpf", "-qqq", "-o", os.DevNull, "-e", "trace=fsync,fdatasync",
-		"-e", "inject=fsync,fdatasync:delay_enter=" + slowSync.String(),
+		"-e", "inject=fsync,fdatasync:delay_enter=" + clusterSync.String(),
 	}, p.cmd.Args...)...)
 	slow.Env = p.cmd.Env
 	p.cmd = slow

@@ -15,6 +15,7 @@ import (
 var (
 	clusterLong  = flag.Bool("cluster.long", false, "run TestClusterFaults")
 	clusterKills = flag.Int("cluster.kills", 50, "how often TestClusterFaults kills the owner")
+	clusterSync  = flag.Duration("cluster.sync", 200*time.Millisecond, "how long each sync of a slow disk takes in TestClusterFaults")
 	clusterRate  = flag.Int("cluster.rate", 1000, "payouts a second in TestClusterFaults")
 )
 

@@ -22,6 +22,9 @@ type judgedAccounts struct {
 	answers atomic.Int64 // balances that were read
 	steps   atomic.Int64 // steps that were judged
 	judging sync.WaitGroup
+
+	resting atomic.Bool  // no payout begins
+	paying  atomic.Int64 // payouts that are being made
 }
 
 // judged is one of them.
@@ -60,7 +63,11 @@ func (a *judgedAccounts) run(work *sync.WaitGroup, over <-chan struct{}) {
 		}
 		for range 2 {
 			begin(func(c int, i int64) {
-				j.changes(c, deed{"payout", -100}, over, j.payout(fmt.Sprint("judged-", c, "-", i)))
+				a.paying.Add(1)
+				defer a.paying.Add(-1)
+				if !a.resting.Load() {
+					j.changes(c, deed{"payout", -100}, over, j.payout(fmt.Sprint("judged-", c, "-", i)))
+				}
 			})
 		}
 		begin(func(c int, i int64) {
@@ -189,6 +196,14 @@ func (j *judged) read(client int, node string) error {
 	j.of.answers.Add(1)
 	j.add(client, deed{"read at " + node, 0}, from, to, b.Balance-b.Pending)
 	return nil
+}
+
+// rests lets no more payouts begin, and waits until none is being made. One that is refused has held its
+// amount for a moment, which no order of payouts and reads would explain.
+func (a *judgedAccounts) rests() {
+	a.n.t.Helper()
+	a.resting.Store(true)
+	a.n.waits("no payout is being made", func() (bool, string) { return a.paying.Load() == 0, fmt.Sprint(a.paying.Load(), " are") })
 }
 
 // asked reads the first account at a node, beside its other clients.
