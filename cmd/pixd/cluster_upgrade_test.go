@@ -47,6 +47,9 @@ func TestClusterUpgrade(t *testing.T) {
 		n.start(first)
 		l.flows(clients)
 	}
+	if !*clusterLong {
+		older = older[:1] // the last node stays as it is, and does not take over
+	}
 	for _, name := range older {
 		n.upgrades(name, newer)
 		l.flows(clients)
@@ -55,7 +58,7 @@ func TestClusterUpgrade(t *testing.T) {
 	n.end(first, syscall.SIGKILL)
 	n.owner()
 	l.flows(clients)
-	t.Logf("killed, all newer: clients paused for %v; %v", brief(l.pauses()), l.failures())
+	t.Logf("killed: clients paused for %v; %v", brief(l.pauses()), l.failures())
 	n.start(first)
 	l.settle()
 	n.closed()
