@@ -58,6 +58,24 @@ func (c *Certificate) Config() *tls.Config {
 	}
 }
 
+// Accepted returns an error where a process that trusts roots would refuse the certificate, as that of the
+// server at a host or as a client's.
+func (c *Certificate) Accepted(roots *x509.CertPool, host string) error {
+	pair := c.current.Load()
+	between := x509.NewCertPool()
+	for _, der := range pair.Certificate[1:] {
+		if cert, err := x509.ParseCertificate(der); err == nil {
+			between.AddCert(cert)
+		}
+	}
+	for _, usage := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
+		if _, err := pair.Leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: roots, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{usage}}); err != nil {
+			return fmt.Errorf("--%s-cert %s: %w", c.flag, c.files.Cert, err)
+		}
+	}
+	return nil
+}
+
 // Tell logs the last day on which the certificate is valid.
 func (c *Certificate) Tell(log *slog.Logger, what string) {
 	leaf := c.current.Load().Leaf

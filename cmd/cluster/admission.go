@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"pixd/actors/strictjson"
 	"pixd/wal"
 	"pixd/wal/etcdlog"
 )
@@ -101,25 +98,20 @@ func (s *Served) admit(ctx context.Context) (peers map[string]string, join bool,
 	if s.hadData {
 		return peers, false, nil
 	}
-	client := http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{TLSClientConfig: s.clientTLS, DisableKeepAlives: true}}
 	for told := s.elapsed(); ; {
 		var waits []string
-		for _, p := range s.peers {
-			if p.name == s.flags.Node {
-				continue
-			}
-			said, err := ask(ctx, &client, p.url)
-			if err != nil {
-				waits = append(waits, fmt.Sprintf("%s (%v)", p.name, err))
-				continue
-			}
+		all := s.askOthers(ctx)
+		if err := errors.Join(s.differs(all), s.refusedBy(all)); err != nil {
+			return nil, false, err
+		}
+		for _, a := range all {
 			switch {
-			case said.Node != p.name || said.Log == logNone && said.Peers != peersText(s.peers):
-				return nil, false, fmt.Errorf("--cluster-peers differs: node %s at %s has %s, and this one has %s", said.Node, p.url, said.Peers, peersText(s.peers))
-			case said.Log == logFounded:
-				return s.among(peers, said)
-			case said.Log == logKept:
-				waits = append(waits, p.name+" (it has data of the log, and no majority yet)")
+			case a.err != nil:
+				waits = append(waits, fmt.Sprintf("%s (%v)", a.name, a.err))
+			case a.said.Log == logFounded:
+				return s.among(peers, a.said)
+			case a.said.Log == logKept:
+				waits = append(waits, a.name+" (it has data of the log, and no majority yet)")
 			}
 		}
 		if len(waits) == 0 {
@@ -154,23 +146,6 @@ func (s *Served) among(peers map[string]string, said hello) (map[string]string, 
 		return nil, false, fmt.Errorf("node %s is a member of the cluster of node %s, and this folder has not its data: `pixd cluster leave %s` and then `pixd cluster join` replace it", said.Members[i].Name, said.Node, said.Members[i].Name)
 	}
 	return peers, false, nil // the others have begun without it
-}
-
-func ask(ctx context.Context, client *http.Client, url string) (said hello, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url+helloPath, nil)
-	if err != nil {
-		return said, err
-	}
-	answer, err := client.Do(r)
-	if err != nil {
-		return said, err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
-	if err != nil {
-		return said, err
-	}
-	return said, strictjson.Decode(body, strictjson.Rules{Deepest: 3}, &said, true)
 }
 
 // startMember starts the embedded member of etcd.

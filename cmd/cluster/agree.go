@@ -25,30 +25,40 @@ func (n *node) agree(ctx context.Context, peers []peer, mine wal.Cluster) (wal.C
 		if id, err := n.store.Cluster(); err != nil || id != "" {
 			return c, errors.Join(err, fmt.Errorf("this folder is of cluster %s, and the log knows of no cluster: it is another's, or has lost its data; docs/cluster.md says how to go on", id))
 		}
-		if mine.Base, _, mine.BaseSum = n.store.Head(); mine.Base > 0 {
-			c, err := n.log.Found(ctx, mine)
-			return c, unanswered(err)
-		}
-		all, err := n.log.Nodes(ctx)
-		if err != nil {
-			return c, unanswered(err)
-		}
-		missing, err := unfounded(all, peers)
+		missing, err := n.lacks(ctx, peers)
 		if err != nil {
 			return c, err
 		}
+		mine.Base, _, mine.BaseSum = n.store.Head()
 		if len(missing) == 0 {
 			c, err := n.log.Found(ctx, mine)
 			return c, unanswered(err)
 		}
 		if now := n.elapsed(); now-told >= tellEvery {
 			told = now
-			n.slog.Info("cluster: waiting for a node with a journal, or for all nodes to begin without one", "missing", strings.Join(missing, ", "))
+			n.slog.Info("cluster: waiting for all nodes, or for one with a journal, before the cluster is founded", "missing", strings.Join(missing, ", "))
 		}
 		if err := pause(ctx, lookEvery); err != nil {
 			return c, err
 		}
 	}
+}
+
+// lacks returns the nodes that a cluster which is to be founded waits for.
+func (n *node) lacks(ctx context.Context, peers []peer) ([]string, error) {
+	if n.meet != nil {
+		if missing, err := n.meet(ctx); err != nil || len(missing) > 0 {
+			return missing, err
+		}
+	}
+	if at, _, _ := n.store.Head(); at > 0 {
+		return nil, nil
+	}
+	all, err := n.log.Nodes(ctx)
+	if err != nil {
+		return nil, unanswered(err)
+	}
+	return unfounded(all, peers)
 }
 
 // errUnanswered says that the log has not answered, as it does while its members elect one that leads.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,13 +32,16 @@ type node struct {
 	elapsed func() time.Duration
 	slog    *slog.Logger
 	lease   *lease
-	earlier wal.NodeVersion // what an earlier node of this process has written last
+	meet    func(context.Context) (missing []string, err error) // asks the others for their lists of nodes; nil: that was done
+	earlier wal.NodeVersion                                     // what an earlier node of this process has written last
 
 	mu        sync.Mutex
 	role      string
 	wrong     string
 	version   wal.NodeVersion
-	seen      seenNodes // nil: it has not read any state
+	seen      seenNodes        // nil: it has not read any state
+	answers   [8]time.Duration // how long the last renewals took, in any order; 0: none yet
+	renewals  int
 	former    wal.Owner // whom this node has taken over from
 	heads     heads
 	owner     wal.Owner     // as the store had it last
@@ -96,6 +100,8 @@ func (n *node) written(r renewal, next wal.NodeVersion, err error) (again bool) 
 	case err == nil:
 		n.mu.Lock()
 		n.version = next
+		n.answers[n.renewals%len(n.answers)] = n.elapsed() - r.sent
+		n.renewals++
 		n.mu.Unlock()
 		n.lease.renewed(r.sent)
 	case errors.Is(err, wal.ErrMoved):
@@ -104,6 +110,16 @@ func (n *node) written(r renewal, next wal.NodeVersion, err error) (again bool) 
 		return true
 	}
 	return false
+}
+
+// slowAnswer is how long each renewal takes at least where this node's disk, or the way to the others, is slow.
+const slowAnswer = 100 * time.Millisecond
+
+// quick reports whether one of the last renewals was written quickly: one alone may be slow for many reasons.
+func (n *node) quick() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Min(n.answers[:]) < slowAnswer
 }
 
 // saw takes in the states of all nodes.

@@ -18,7 +18,7 @@ import (
 )
 
 // openLog connects to the log, and starts the embedded member where there is one.
-func (s *Served) openLog(ctx context.Context) (err error) {
+func (s *Served) openLog(ctx context.Context) error {
 	f := &s.flags
 	if f.Log == Embedded {
 		return s.startMember(ctx)
@@ -27,8 +27,12 @@ func (s *Served) openLog(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.log, err = etcdlog.Dial(ctx, etcdlog.Options{Endpoints: splitList(f.Log), TLS: t, Prefix: f.LogPrefix, Log: s.config.Log})
-	return err
+	log, err := etcdlog.Dial(ctx, etcdlog.Options{Endpoints: splitList(f.Log), TLS: t, Prefix: f.LogPrefix, Log: s.config.Log})
+	if err != nil {
+		return err // s.log stays nil
+	}
+	s.log = log
+	return nil
 }
 
 func logTLS(f *Flags) (*tls.Config, error) {
@@ -94,7 +98,7 @@ func (s *Served) openNode(ctx context.Context) (_ *node, err error) {
 	}
 	n := &node{
 		self: state{Run: newRun(), URL: urlOf(s.peers, s.flags.Node), Level: wal.Level(), Program: s.build.Version}, name: s.flags.Node, role: roleJoining,
-		log: s.log, store: store, elapsed: s.elapsed, slog: c.Log, lease: newLease(s.elapsed),
+		log: s.log, store: store, elapsed: s.elapsed, slog: c.Log, lease: newLease(s.elapsed), meet: s.meet,
 	}
 	if former := s.node.Load(); former != nil { // it renews nothing any more
 		n.earlier = former.version

@@ -106,7 +106,7 @@ func (n *node) follows() bool {
 // own serves until the log is handed over, or ctx ends.
 func (s *Served) own(ctx context.Context, n *node) (again bool, err error) {
 	began := time.Now()
-	if s.member != nil {
+	if s.member != nil && n.quick() { // nothing is written while a member begins to lead, which takes one on a slow disk a second
 		s.work.Go(func() { s.lead(ctx) })
 	}
 	resigning := &resignation{}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -102,7 +103,7 @@ func Serve(ctx context.Context, c engine.Config, f Flags, b engine.Build) (_ *Se
 
 // open does everything that must be done before the node follows.
 func (s *Served) open(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{s.readFiles, s.openPorts, s.openLog, s.begin} {
+	for _, step := range []func(context.Context) error{s.readFiles, s.openPorts, s.checkTrust, s.openLog, s.begin} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -126,6 +127,11 @@ func (s *Served) readFiles(context.Context) (err error) {
 	}
 	if s.certs[3], s.serverTLS, s.clientTLS, err = forward.TLS(f.TLS.Cert, f.TLS.Key, f.CA); err != nil {
 		return err
+	}
+	if u, _ := url.Parse(urlOf(s.peers, f.Node)); s.clientTLS != nil {
+		if err := s.certs[3].Accepted(s.clientTLS.RootCAs, u.Hostname()); err != nil {
+			return fmt.Errorf("the other nodes would refuse this one: %w", err)
+		}
 	}
 	if err := c.CheckFiles(); err != nil {
 		return err

@@ -110,6 +110,10 @@ func (s *Served) Handover(to string) (admin.ClusterStatus, error) {
 	return n.status(), nil
 }
 
+// handoverLag is by how much the node may be behind that the log is handed over to on command: requests wait
+// until it has caught up, and others take over if that lasts.
+const handoverLag = 2 * time.Second
+
 // mayTake returns a Problem if the node to cannot be handed the log.
 func (n *node) mayTake(to string) error {
 	n.mu.Lock()
@@ -124,6 +128,8 @@ func (n *node) mayTake(to string) error {
 			return control.Refuse(fasthttp.StatusConflict, "node %s is the owner already", to)
 		case !n.able(is, now):
 			return control.Refuse(fasthttp.StatusConflict, "node %s is not a standby that follows", to)
+		case n.heads.since(is.Applied, now) > handoverLag:
+			return control.Refuse(fasthttp.StatusConflict, "node %s is behind by %.1f s: payments would wait for it", to, n.heads.since(is.Applied, now).Seconds())
 		}
 		return nil
 	}

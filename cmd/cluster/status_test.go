@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,39 @@ func TestMayTake(t *testing.T) {
 	}
 	if n.mayTake("a") == nil || n.mayTake("z") == nil {
 		t.Error("the log may be handed to its owner, or to nobody")
+	}
+	n.seen = seenNodes{"a": good("a", 9), "b": good("b", 7)}
+	n.heads.note(8, now-time.Second)
+	if err := n.mayTake("b"); err != nil {
+		t.Error(err)
+	}
+	n.heads.note(8, now-3*time.Second)
+	if err := n.mayTake("b"); err == nil || !strings.Contains(err.Error(), "node b is behind by 3.0 s") {
+		t.Error(err)
+	}
+}
+
+// TestQuick checks that only a node whose renewals have all been slow lately leaves it to others to lead the
+// log's members.
+func TestQuick(t *testing.T) {
+	n := aNode(t, waltest.NewTape(), "a", t.TempDir())
+	now := 10 * time.Minute
+	n.elapsed = func() time.Duration { return now }
+	renew := func(times int, took time.Duration) {
+		for range times {
+			sent := now
+			now += took
+			n.written(renewal{sent: sent}, wal.NodeVersion{Name: "a"}, nil)
+		}
+	}
+	for _, c := range []struct {
+		times int
+		took  time.Duration
+		quick bool
+	}{{8, 400 * time.Millisecond, false}, {1, 5 * time.Millisecond, true}, {7, 400 * time.Millisecond, true}, {1, 200 * time.Millisecond, false}} {
+		if renew(c.times, c.took); n.quick() != c.quick {
+			t.Errorf("after %d renewals of %v: quick %v", c.times, c.took, n.quick())
+		}
 	}
 }
 

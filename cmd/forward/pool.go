@@ -11,6 +11,7 @@ import (
 )
 
 const (
+	maxDials    = 16              // connections that are opened at once: more would keep each other from being greeted in time, and none would come about
 	maxConns    = 4096            // connections to the owner, and so requests that are at the owner at once
 	lastAnswers = 2 * time.Minute // how long an earlier owner has for the answers to what it was sent: as long as the listener that it answers through
 	lastHeads   = 2 * time.Second // how long it has to begin them: it gives up owning after it has answered everything
@@ -28,6 +29,8 @@ type pool struct {
 	tls       *tls.Config // nil: plain HTTP
 
 	places chan struct{} // has one entry for each connection in use
+	dials  chan struct{} // and one for each that is being opened
+	over   chan struct{} // closed when the pool is retired
 
 	mu      sync.Mutex
 	idle    []*link // the one used last at the end
@@ -42,7 +45,7 @@ func newPool(name, where string, t *tls.Config) (*pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the owner's URL: %w", err)
 	}
-	p := &pool{name: name, url: where, address: u.Host, places: make(chan struct{}, maxConns), used: map[*link]struct{}{}}
+	p := &pool{name: name, url: where, address: u.Host, places: make(chan struct{}, maxConns), dials: make(chan struct{}, maxDials), over: make(chan struct{}), used: map[*link]struct{}{}}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https" || u.Port() == "":
 		return nil, fmt.Errorf("the owner's URL %q must be http://host:port or https://host:port", where)
@@ -77,11 +80,21 @@ func (p *pool) get(until time.Time) (*link, error) {
 
 // connect returns an idle connection, or a new one.
 func (p *pool) connect(until time.Time) (*link, error) {
-	for l := p.pop(); l != nil; l = p.pop() {
-		if l.usable(until) {
-			return l, p.use(l)
-		}
-		_ = l.Close()
+	if l := p.rested(until); l != nil {
+		return l, p.use(l)
+	}
+	turn := time.NewTimer(min(time.Until(until), greetFor)) // the owner may be another by then
+	defer turn.Stop()
+	select {
+	case p.dials <- struct{}{}:
+		defer func() { <-p.dials }()
+	case <-p.over:
+		return nil, errOver
+	case <-turn.C:
+		return nil, errNoPlace
+	}
+	if l := p.rested(until); l != nil {
+		return l, p.use(l)
 	}
 	l, err := dial(p.address, p.tls, until)
 	if err != nil {
@@ -89,6 +102,17 @@ func (p *pool) connect(until time.Time) (*link, error) {
 		return nil, err
 	}
 	return l, p.use(l)
+}
+
+// rested returns an idle connection that can be used; nil: there is none.
+func (p *pool) rested(until time.Time) *link {
+	for l := p.pop(); l != nil; l = p.pop() {
+		if l.usable(until) {
+			return l
+		}
+		_ = l.Close()
+	}
+	return nil
 }
 
 func (p *pool) pop() *link {
@@ -183,7 +207,10 @@ func (p *pool) reap() {
 // which no answer has begun.
 func (p *pool) retire(heads, answers time.Duration) {
 	p.mu.Lock()
-	p.retired = true
+	if !p.retired {
+		p.retired = true
+		close(p.over)
+	}
 	p.mu.Unlock()
 	p.clear()
 	if answers == 0 {

@@ -1,8 +1,13 @@
 package forward
 
 import (
+	"bufio"
 	"errors"
+	"io"
+	"net"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,6 +41,86 @@ func TestPlaces(t *testing.T) {
 	p.drop(again)
 	if _, err := p.get(time.Now().Add(time.Minute)); !errors.Is(err, errOver) || len(p.places) != 0 {
 		t.Errorf("a retired pool gave a connection: %v", err)
+	}
+}
+
+// TestDialsInTurn has many requests at once need a connection to an owner that greets one after the other.
+// So many that each would wait for longer than a greeting may take get theirs all the same.
+func TestDialsInTurn(t *testing.T) {
+	t.Parallel()
+	address := greetsInTurn(t, greetFor/50)
+	p, err := newPool("o", "http://"+address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const requests = 120
+	until, got := time.Now().Add(time.Minute), make(chan error, requests)
+	for range requests {
+		go func() {
+			l, err := p.get(until)
+			for errors.Is(err, errNoPlace) { // as an attempt does
+				l, err = p.get(until)
+			}
+			if err == nil {
+				defer p.put(l)
+				time.Sleep(4 * greetFor) // nobody is given this one meanwhile
+			}
+			got <- err
+		}()
+	}
+	for range requests {
+		if err := <-got; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// greetsInTurn is an owner that takes so long for each greeting, one after the other.
+func greetsInTurn(t *testing.T, long time.Duration) (address string) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	var turn sync.Mutex
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = c.Close() }()
+				in := bufio.NewReader(c)
+				for {
+					if _, err := http.ReadRequest(in); err != nil {
+						return
+					}
+					turn.Lock()
+					time.Sleep(long)
+					turn.Unlock()
+					_, _ = io.WriteString(c, "HTTP/1.1 204 No Content\r\n\r\n")
+				}
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// TestRetiredWhileWaiting checks that a request which waits for its turn to connect learns at once that the
+// owner is another.
+func TestRetiredWhileWaiting(t *testing.T) {
+	p, err := newPool("o", "http://127.0.0.1:1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range maxDials {
+		p.dials <- struct{}{}
+	}
+	time.AfterFunc(20*time.Millisecond, func() { p.retire(0, 0) })
+	began := time.Now()
+	if _, err := p.get(began.Add(time.Minute)); !errors.Is(err, errOver) || time.Since(began) >= greetFor {
+		t.Errorf("%v after %v", err, time.Since(began))
 	}
 }
 

@@ -144,13 +144,22 @@ func mebi(bytes int64) float64 { return float64(bytes) / (1 << 20) }
 
 // awaitHandover waits until another node than the former owner serves, and prints the nodes.
 func awaitHandover(c *cobra.Command, f *adminFlags, got json.RawMessage) error {
-	var was, is admin.ClusterStatus
+	var was admin.ClusterStatus
 	if err := json.Unmarshal(got, &was); err != nil {
 		return fmt.Errorf("status of the nodes: %w", err)
 	}
+	left := false // the former owner is not it any more
 	for until := time.Now().Add(handoverPatience); time.Now().Before(until); {
-		if got, err := f.ask(c, http.MethodGet, "/admin/cluster", nil); err == nil && json.Unmarshal(got, &is) == nil && handedOver(&was, &is) {
-			return printNodes(c, f, got)
+		var is admin.ClusterStatus
+		if got, err := f.ask(c, http.MethodGet, "/admin/cluster", nil); err == nil && json.Unmarshal(got, &is) == nil {
+			still := was.Owner != nil && is.Owner != nil && *is.Owner == *was.Owner && serves(&is)
+			switch {
+			case handedOver(&was, &is):
+				return printNodes(c, f, got)
+			case left && still:
+				return fmt.Errorf("node %s is the owner again: the other has not taken the log in time; is its disk or its network slow?", *is.Owner)
+			}
+			left = left || !still
 		}
 		select {
 		case <-c.Context().Done():
@@ -165,9 +174,11 @@ func awaitHandover(c *cobra.Command, f *adminFlags, got json.RawMessage) error {
 const handoverPatience = 45 * time.Second
 
 func handedOver(was, is *admin.ClusterStatus) bool {
-	if is.Owner == nil || was.Owner == nil || *is.Owner == *was.Owner {
-		return false
-	}
+	return is.Owner != nil && was.Owner != nil && *is.Owner != *was.Owner && serves(is)
+}
+
+// serves reports whether the owner says itself that it is.
+func serves(is *admin.ClusterStatus) bool {
 	for _, n := range is.Nodes {
 		if n.Node == *is.Owner {
 			return n.Role == "owner"

@@ -33,16 +33,11 @@ func (l *traffic) settle() {
 		balance, pending := l.s.balance(n.proc[node])
 		return balance == want && pending == 0, fmt.Sprintf("%d and %d pending, want %d, after %d payouts and %d payments", balance, pending, want, l.payouts.Load(), l.payments.Load())
 	})
-	c := l.reads
-	n.waits("the counted account is right", func() (bool, string) {
-		balance, _ := c.s.balance(n.proc[node])
-		is := balance - c.begin
-		return is == c.certain.Load() || is == c.begun.Load(), fmt.Sprintf("%d credits, %d confirmed", is, c.certain.Load())
-	})
+	l.reads.settle(node)
 	if report := n.proc[node].reported("audit"); !strings.Contains(report, "scheme's book  compared\ndifferences    0\n") {
 		l.t.Error(report)
 	}
-	l.t.Logf("%d payouts and %d payments, each once; %d balances read", l.payouts.Load(), l.payments.Load(), c.answers.Load())
+	l.t.Logf("%d payouts and %d payments, each once; %d balances read, %d steps judged", l.payouts.Load(), l.payments.Load(), l.reads.answers.Load(), l.reads.steps.Load())
 }
 
 func (l *traffic) unanswered() (all []int64) {

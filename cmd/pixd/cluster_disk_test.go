@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,10 +73,8 @@ func (f *faults) hasOwner(node string) {
 	f.l.flows(faultClients)
 }
 
-// slowSync is how long each sync of a slow disk takes.
-const slowSync = 50 * time.Millisecond
-
-// slowsDisk has each sync of the owner's disk take long: requests take longer, and go on.
+// slowsDisk has each sync of a node's disk take long. The others do not notice; the node may be too slow to
+// be handed the log, which is said then; and if it is the owner, requests take longer, and go on.
 func (f *faults) slowsDisk() {
 	tracer, err := exec.LookPath("strace")
 	if err != nil {
@@ -84,27 +83,41 @@ func (f *faults) slowsDisk() {
 	f.begin()
 	const node = "b"
 	f.n.end(node, syscall.SIGTERM)
-	f.n.owner()
+	former := f.n.owner()
+	f.startsSlowly(node, tracer)
+	f.l.goTo(f.others(node)...)
+	f.l.mark()
+	f.l.flows(faultClients)
+	time.Sleep(10 * time.Second)
+	f.l.flows(faultClients)
+	f.took("beside a node whose syncs take " + clusterSync.String())
+	f.l.mark()
+	code, _, errs := f.n.proc[former].operates("cluster", "handover", "--to", node)
+	f.l.flows(faultClients)
+	f.took(fmt.Sprintf("handover to it: exit %d, %s", code, lastLine(errs)))
+	f.l.mark()
+	from, owner := f.l.payouts.Load(), f.n.owner()
+	time.Sleep(10 * time.Second)
+	f.l.flows(faultClients)
+	f.took(fmt.Sprintf("%d payouts in 10 s at node %s, which owns", f.l.payouts.Load()-from, owner))
+	f.l.goTo(f.n.names...)
+}
+
+// startsSlowly starts a node on a slow disk.
+func (f *faults) startsSlowly(node, tracer string) {
+	f.Helper()
 	p := prepared(f.T, f.n.folder(node), f.n.flagsOf(node)...)
 	slow := exec.Command(tracer, append([]string{
 		"-D", "-f", "--seccomp-bpf", "-qqq", "-o", os.DevNull, "-e", "trace=fsync,fdatasync",
-		"-e", "inject=fsync,fdatasync:delay_enter=" + slowSync.String(),
+		"-e", "inject=fsync,fdatasync:delay_enter=" + clusterSync.String(),
 	}, p.cmd.Args...)...)
 	slow.Env = p.cmd.Env
 	p.cmd = slow
 	f.n.proc[node] = p.begin()
 	f.n.pids.Store(node, p.cmd.Process.Pid)
-	p.awaitReady()
-	f.n.whole()
-	f.l.flows(faultClients)
-	f.l.mark()
-	f.hasOwner(node)
-	f.took("handed over to the node with the slow disk")
-	f.l.mark()
-	from := f.l.payouts.Load()
-	time.Sleep(10 * time.Second)
-	f.l.flows(faultClients)
-	f.took("slow disk")
-	f.Logf("%d payouts in 10 s at an owner whose syncs take %v", f.l.payouts.Load()-from, slowSync)
-	f.n.whole()
+	select {
+	case <-p.ready:
+	case <-time.After(patience):
+		f.Fatalf("node %s is not ready:\n%s", node, p.words())
+	}
 }

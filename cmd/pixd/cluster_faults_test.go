@@ -15,6 +15,7 @@ import (
 var (
 	clusterLong  = flag.Bool("cluster.long", false, "run TestClusterFaults")
 	clusterKills = flag.Int("cluster.kills", 50, "how often TestClusterFaults kills the owner")
+	clusterSync  = flag.Duration("cluster.sync", 200*time.Millisecond, "how long each sync of a slow disk takes in TestClusterFaults")
 	clusterRate  = flag.Int("cluster.rate", 1000, "payouts a second in TestClusterFaults")
 )
 
@@ -165,7 +166,7 @@ func (f *faults) asks(node string) func() {
 	var work sync.WaitGroup
 	said := make(chan error, 16)
 	for range cap(said) {
-		work.Go(func() { said <- f.l.reads.read(node) })
+		work.Go(func() { said <- f.l.reads.asked(node) })
 	}
 	time.Sleep(200 * time.Millisecond) // they are at the node's port by then
 	return func() {

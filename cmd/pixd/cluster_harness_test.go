@@ -21,17 +21,18 @@ import (
 
 // nodes are the three nodes of a cluster and the scheme, each in a process of its own.
 type nodes struct {
-	t     *testing.T
-	dir   string
-	names []string
-	at    map[string]place
-	peers string // --cluster-peers of each node
-	flags []string
-	proc  map[string]*process // those that run
-	pids  sync.Map            // their processes' numbers, also of those that have ended
-	sim   *process
-	book  string // address of the simulator
-	paid  int    // payouts that were made one by one
+	t       *testing.T
+	dir     string
+	names   []string
+	at      map[string]place
+	peers   string // --cluster-peers of each node
+	flags   []string
+	program map[string]string   // nodes that run another program than the one under test
+	proc    map[string]*process // those that run
+	pids    sync.Map            // their processes' numbers, also of those that have ended
+	sim     *process
+	book    string // address of the simulator
+	paid    int    // payouts that were made one by one
 }
 
 // place is where a node listens.
@@ -69,7 +70,7 @@ func after(address string) string {
 // newNodes returns nodes of which none runs yet.
 func newNodes(t *testing.T, flags ...string) *nodes {
 	t.Helper()
-	n := &nodes{t: t, dir: t.TempDir(), names: []string{"a", "b", "c"}, at: map[string]place{}, proc: map[string]*process{}, flags: flags}
+	n := &nodes{t: t, dir: t.TempDir(), names: []string{"a", "b", "c"}, at: map[string]place{}, proc: map[string]*process{}, program: map[string]string{}, flags: flags}
 	ports := portPairs(t, 7)
 	var peers []string
 	for i, name := range n.names {
@@ -113,7 +114,11 @@ func (n *nodes) flagsOf(name string) []string {
 func (n *nodes) launch(names ...string) {
 	n.t.Helper()
 	for _, name := range names {
-		n.proc[name] = launch(n.t, n.folder(name), n.flagsOf(name)...)
+		p := prepared(n.t, n.folder(name), n.flagsOf(name)...)
+		if other := n.program[name]; other != "" {
+			p.cmd.Path = other
+		}
+		n.proc[name] = p.begin()
 		n.pids.Store(name, n.proc[name].cmd.Process.Pid)
 	}
 }

@@ -40,6 +40,7 @@ func TestClusterKilled(t *testing.T) {
 // makesSnapshots has the first standby make a snapshot, whichever node is asked, and lists it at each.
 func (n *nodes) makesSnapshots() {
 	n.t.Helper()
+	n.whole() // while the former owner begins anew, another node is the first standby
 	owner := n.owner()
 	first := n.names[0]
 	if first == owner {

@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(slowReadsVariable) != "" {
 		playSlowReads()
 	}
+	if os.Getenv(etcdVariable) != "" {
+		playEtcd()
+	}
 	dir, err := os.MkdirTemp("", "pixd")
 	if err != nil {
 		panic(err)

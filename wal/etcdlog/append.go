@@ -23,7 +23,7 @@ func (l *Log) Append(ctx context.Context, log uint16, after uint64, batch []byte
 		return wal.ErrMoved
 	}
 	key, version := l.logKey(log), after-c.Base
-	r, err := l.txn(ctx, []clientv3.Cmp{isVersion(key, version)},
+	r, err := l.txnAgain(ctx, batches, []clientv3.Cmp{isVersion(key, version)},
 		[]clientv3.Op{clientv3.OpPut(key, string(batch))}, []clientv3.Op{clientv3.OpGet(key)})
 	if err != nil {
 		return fmt.Errorf("etcdlog: append to %s behind %d: %w", key, after, err)
@@ -51,7 +51,7 @@ func (l *Log) Take(ctx context.Context, log uint16, after uint64, deposed wal.No
 		return fmt.Errorf("etcdlog: read %s: %w", node, err)
 	}
 	key, version := l.logKey(log), after-c.Base
-	r, err := l.txn(ctx, []clientv3.Cmp{isVersion(key, version), isWriting(node, deposed.Version)},
+	r, err := l.txnAgain(ctx, batches, []clientv3.Cmp{isVersion(key, version), isWriting(node, deposed.Version)},
 		[]clientv3.Op{clientv3.OpPut(key, string(batch)), clientv3.OpPut(node, deposedState(found.Kvs))},
 		[]clientv3.Op{clientv3.OpGet(key)})
 	if err != nil {

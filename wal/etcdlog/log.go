@@ -82,6 +82,11 @@ func Dial(ctx context.Context, o Options) (*Log, error) {
 	}
 	l := newLog(client, o.Prefix, o.Timeout, logger)
 	if err := l.Check(ctx); err != nil {
+		for _, e := range o.Endpoints {
+			if why := handshake(ctx, e, o.TLS); why != nil {
+				err = fmt.Errorf("%w; %s: %w", err, e, why)
+			}
+		}
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil

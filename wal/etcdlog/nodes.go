@@ -24,7 +24,7 @@ func (l *Log) nodeKey(name string) string { return l.prefix + "node/" + name }
 // Node implements wal.Log. A node's version is the revision of its key.
 func (l *Log) Node(ctx context.Context, self wal.NodeVersion, state []byte) (wal.NodeVersion, error) {
 	key, value := l.nodeKey(self.Name), append([]byte{byItself}, state...)
-	r, err := l.txn(ctx, []clientv3.Cmp{isWriting(key, self.Version)},
+	r, err := l.txnAgain(ctx, renewals, []clientv3.Cmp{isWriting(key, self.Version)},
 		[]clientv3.Op{clientv3.OpPut(key, string(value))}, []clientv3.Op{clientv3.OpGet(key)})
 	if err != nil {
 		return wal.NodeVersion{}, fmt.Errorf("etcdlog: write %s at %d: %w", key, self.Version, err)

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"pixd/cmd/certificate"
+	"pixd/wal"
+	"pixd/wal/etcdlog"
+)
+
+// TestClusterEtcd runs three nodes on an etcd of its own, with certificates towards it and towards each
+// other. What does not belong to them is refused; a lost owner is replaced; and an etcd that was restored
+// from an older copy is refused by all.
+func TestClusterEtcd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes half a minute on a busy machine")
+	}
+	t.Parallel()
+	logs, among := newAuthority(t, "logs"), newAuthority(t, "among")
+	etcd := newEtcd(t, logs, "")
+	n := newNodes(t, slices.Concat([]string{"--log", etcd.log()}, logs.flags("--log-"), among.flags("--cluster-"))...)
+	n.peers = strings.ReplaceAll(n.peers, "http:", "https:")
+	n.startSim()
+	n.differ()
+	n.start(n.names...)
+	const clients = 6
+	l := startTraffic(n, n.proc[n.standby()].shop(), clients, 100)
+	l.flows(clients)
+	old := etcd.copies(t)
+	l.flows(clients)
+
+	l.mark()
+	owner := n.owner()
+	n.end(owner, syscall.SIGKILL)
+	n.owner()
+	l.flows(clients)
+	t.Logf("killed: clients paused for %v; %v", brief(l.pauses()), l.failures())
+	n.untrusted(owner, among)
+	n.start(owner)
+	l.flows(clients)
+	n.refusedProcess(n.beside(n.standby()), "another process runs under this node's name")
+	l.settle()
+	n.closed()
+
+	n.otherCluster(etcd, logs)
+	n.start(n.names...)
+	etcd.restores(t, old)
+	for _, name := range n.names {
+		p := n.proc[name]
+		if code := n.ended(name); code != 1 && code != 3 {
+			t.Errorf("node %s: exit %d with an etcd that has become older\n%s", name, code, p.words())
+		}
+		t.Log(lastLine(p.words()))
+	}
+	n.launch(n.names...)
+	for _, name := range n.names {
+		n.refusedStart(name, "restored from a backup, or a majority has lost them; docs/cluster.md says how to go on")
+	}
+}
+
+// differ starts a new node, and a second one with another list of nodes. One is refused, and the other
+// waits; it ends with the test of it.
+func (n *nodes) differ() {
+	n.t.Helper()
+	n.launch("a")
+	mine := n.peers
+	n.peers = strings.Replace(n.peers, "c=https", "d=https", 1)
+	n.launch("b")
+	n.peers = mine
+	n.waits("a node is refused", func() (bool, string) {
+		return len(n.proc["a"].exited)+len(n.proc["b"].exited) > 0, "both run"
+	})
+	for _, name := range []string{"a", "b"} {
+		if len(n.proc[name].exited) > 0 {
+			n.refusedStart(name, "--cluster-peers differs")
+		} else {
+			n.end(name, syscall.SIGKILL)
+		}
+	}
+}
+
+// untrusted starts processes under the name of a node that has ended, with certificates of others'
+// authorities, each with a folder and ports of its own.
+func (n *nodes) untrusted(name string, among *authority) {
+	n.t.Helper()
+	stranger := newAuthority(n.t, "stranger")
+	theirs, key := stranger.sign("127.0.0.1")
+	elsewhere, elsewhereKey := among.sign("127.0.0.2")
+	refused := map[string]*process{}
+	for says, flags := range map[string][]string{
+		"x509: certificate signed by unknown authority":             {"--log-ca", stranger.file},
+		"tls: certificate required":                                 {"--log-cert", "", "--log-key", ""},
+		"tls: unknown certificate authority":                        {"--log-cert", theirs, "--log-key", key},
+		"the other nodes would refuse this one: --cluster-cert":     {"--cluster-cert", theirs, "--cluster-key", key},
+		"valid for 127.0.0.2, not 127.0.0.1":                        {"--cluster-cert", elsewhere, "--cluster-key", elsewhereKey},
+		"do not take each other's certificates":                     stranger.flags("--cluster-"),
+		"an etcd is not asked with a name and a password; --log-ce": {"--log", strings.Replace(n.flags[1], "https://", "https://x:y@", 1)},
+	} {
+		refused[says] = n.beside(name, flags...)
+	}
+	for says, p := range refused {
+		n.refusedProcess(p, says)
+	}
+}
+
+// beside starts a process under a node's name, with a folder and ports of its own.
+func (n *nodes) beside(name string, flags ...string) *process {
+	n.t.Helper()
+	ports := portPairs(n.t, 2)
+	flags = slices.Concat(n.flagsOf(name), []string{"--cluster-listen", ports[0], "--listen", ports[1], "--admin-listen", after(ports[1])}, flags)
+	return launch(n.t, filepath.Join(n.t.TempDir(), "data"), flags...)
+}
+
+// otherCluster starts a node on the log of another cluster, and on one of none.
+func (n *nodes) otherCluster(etcd *etcdServer, by *authority) {
+	n.t.Helper()
+	founded(n.t, etcd, by, "other/")
+	for prefix, says := range map[string]string{
+		"other/": "and the log is of cluster another",
+		"none/":  "the log knows of no cluster",
+	} {
+		n.refusedProcess(launch(n.t, n.folder("a"), append(n.flagsOf("a"), "--log-prefix", prefix)...), says)
+	}
+}
+
+// founded founds a cluster without nodes.
+func founded(t *testing.T, etcd *etcdServer, by *authority, prefix string) {
+	t.Helper()
+	trust, err := certificate.Trusting("log-ca", by.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.LoadX509KeyPair(by.sign("127.0.0.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	trust.Certificates = []tls.Certificate{pair}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	log, err := etcdlog.Dial(ctx, etcdlog.Options{Endpoints: etcd.Clients, TLS: trust, Prefix: prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	if _, err := log.Found(ctx, wal.Cluster{ID: "another"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestClusterEtcdOld starts a node on an etcd that is too old. Nothing is written into it.
+func TestClusterEtcdOld(t *testing.T) {
+	t.Parallel()
+	n := newNodes(t, "--log", newEtcd(t, nil, "3.5.2").log())
+	began := time.Now()
+	n.launch("a")
+	n.refusedStart("a", "a member of the etcd has version 3.5.2; the oldest that is used is 3.5.3")
+	t.Logf("refused after %v", time.Since(began).Round(time.Millisecond))
+	if files, err := os.ReadDir(filepath.Join(n.folder("a"), "journal")); err == nil {
+		t.Errorf("there is a journal: %v", files)
+	}
+}
