@@ -35,6 +35,7 @@ func TestClusterFaults(t *testing.T) {
 		run  func(f *faults)
 	}{
 		{"kills", (*faults).kills},
+		{"handovers", (*faults).handovers},
 		{"owner stopped for 1s", func(f *faults) { f.stops(time.Second) }},
 		{"owner stopped for 3s", func(f *faults) { f.stops(3 * time.Second) }},
 		{"owner stopped for 6s", func(f *faults) { f.stops(6 * time.Second) }},
@@ -113,6 +114,23 @@ func (f *faults) kills() {
 	if longest := all[len(all)-1]; longest > 10*time.Second {
 		f.Errorf("a client was not served for %v", longest)
 	}
+}
+
+// handovers has each owner hand over to the next.
+func (f *faults) handovers() {
+	f.begin()
+	var all []time.Duration
+	for range *clusterKills {
+		f.l.mark()
+		former := f.n.owner()
+		f.n.proc[former].reported("cluster", "handover")
+		f.n.owner(former)
+		f.l.flows(faultClients)
+		all = append(all, f.l.pauses()...)
+		f.n.whole()
+	}
+	slices.Sort(all)
+	f.Logf("%d handovers under %d payouts/s: clients paused for %v (p50, p100)", *clusterKills, *clusterRate, brief(all))
 }
 
 // stops stops the owner for a while. What it was asked meanwhile it does not answer by itself.
