@@ -176,10 +176,10 @@ func TestOlderBinary(t *testing.T) {
 		t.Cleanup(func() { _ = s.Close() })
 		return s
 	}
-	raisedLevel = "99"
+	levelSet = "99"
 	newer := open()
 	_, batch, err := newer.OwnBatch(Owner{Name: "a", Run: "1"})
-	raisedLevel = ""
+	levelSet = ""
 	if err != nil {
 		t.Fatal(err)
 	}

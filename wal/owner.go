@@ -13,13 +13,15 @@ const (
 	logOwnerName = ownPrefix + "owner"   // the Owner, as JSON
 )
 
-// raisedLevel is set by the linker, in a test of nodes with different binaries.
-var raisedLevel string
+// levelSet is set by the linker, in tests of nodes with different binaries: the level that one has.
+var levelSet string
 
 // Level is the format of records and rows that this binary writes, and the newest that it knows.
 func Level() int {
-	n, _ := strconv.Atoi(raisedLevel)
-	return max(n, formatVersion)
+	if n, err := strconv.Atoi(levelSet); err == nil {
+		return n
+	}
+	return formatVersion
 }
 
 // MayOwn reports whether this binary knows everything that the log may have.

@@ -16,9 +16,14 @@ func TestClusterUpgrade(t *testing.T) {
 		t.Skip("it takes half a minute on a busy machine")
 	}
 	t.Parallel()
-	newer := built(t, "pixd/wal.raisedLevel=99")
-	const clients = 6
-	n := openNodes(t)
+	const clients, newer = 6, "" // the program under test
+	older := built(t, "pixd/wal.levelSet=6")
+	n := newNodes(t)
+	for _, name := range n.names {
+		n.program[name] = older
+	}
+	n.startSim()
+	n.start(n.names...)
 	l := startTraffic(n, n.proc[n.standby()].shop(), clients, 100)
 	l.flows(clients)
 	first := n.standby()
@@ -28,10 +33,10 @@ func TestClusterUpgrade(t *testing.T) {
 	n.whole()
 	l.flows(clients)
 
-	older := slices.DeleteFunc(slices.Clone(n.names), func(name string) bool { return name == first })
+	others := slices.DeleteFunc(slices.Clone(n.names), func(name string) bool { return name == first })
 	for says, args := range map[string][]string{
 		"no other node is a standby that follows":                   nil,
-		"node " + older[0] + " is not a standby that follows (409)": {"--to", older[0]},
+		"node " + others[0] + " is not a standby that follows (409)": {"--to", others[0]},
 	} {
 		if code, out, errs := n.proc[first].operates(append([]string{"cluster", "handover"}, args...)...); code != 1 || !strings.Contains(errs, says) {
 			t.Errorf("handover %v to an older binary: exit %d, want %q\n%s%s", args, code, says, out, errs)
@@ -43,14 +48,14 @@ func TestClusterUpgrade(t *testing.T) {
 	}
 	for _, s := range ways {
 		n.end(first, s)
-		n.unowned(older, first)
+		n.unowned(others, first)
 		n.start(first)
 		l.flows(clients)
 	}
 	if !*clusterLong {
-		older = older[:1] // the last node stays as it is, and does not take over
+		others = others[:1] // the last node stays as it is, and does not take over
 	}
-	for _, name := range older {
+	for _, name := range others {
 		n.upgrades(name, newer)
 		l.flows(clients)
 	}

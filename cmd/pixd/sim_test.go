@@ -147,7 +147,7 @@ func payAndBePaid(t *testing.T, p *pair) {
 	if got := rest(e, s); got != want {
 		t.Errorf("balance %d, want %d", got, want)
 	}
-	for what, status := range map[string]int{"engine": status1(e.operate("POST", "/sim/payments", "{}")), "simulator": status1(p.sim.operate("GET", "/admin/accounts", ""))} {
+	for what, status := range map[string]int{"engine": status1(e.operate("POST", "/sim/payments", "{}")), "simulator": status1(send("GET", p.sim.operator+"/admin/accounts", nil, "Authorization", "Bearer "+token))} {
 		if status != 404 {
 			t.Errorf("the %s has the other's paths: %d", what, status)
 		}
