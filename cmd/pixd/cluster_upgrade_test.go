@@ -35,7 +35,7 @@ func TestClusterUpgrade(t *testing.T) {
 
 	others := slices.DeleteFunc(slices.Clone(n.names), func(name string) bool { return name == first })
 	for says, args := range map[string][]string{
-		"no other node is a standby that follows":                   nil,
+		"no other node is a standby that follows":                    nil,
 		"node " + others[0] + " is not a standby that follows (409)": {"--to", others[0]},
 	} {
 		if code, out, errs := n.proc[first].operates(append([]string{"cluster", "handover"}, args...)...); code != 1 || !strings.Contains(errs, says) {
