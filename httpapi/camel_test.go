@@ -190,7 +190,7 @@ func TestCamelTexts(t *testing.T) {
 		{sent{path: cashOut, body: `{"amount":1,"pix_key":"x","pix_key_type":"y"}`}, "pix_key_type must be cpf", "pixKeyType must be cpf"},
 		{sent{path: cashOut, body: `{"amount":1,"pix_key":"12345678909"}`}, "send pix_key_type", "send pixKeyType"},
 		{sent{path: cashOut, body: payBody}, "recipient_document is required", "recipientDocument is required"},
-		{sent{path: "/api/external/pix/refund", body: `{}`}, "original_transaction_id is required", "originalTransactionId is required"},
+		{sent{path: "/api/external/pix/refund", body: `{}`}, "original_transaction_id is required", "original_transaction_id is required"},
 		{sent{path: "/api/external/webhooks", body: `{"url":"https://a.example/","events":["pix.no_such"]}`}, `unknown kind of event \"pix.no_such\"`, `unknown kind of event \"pix.no_such\"`},
 		{sent{method: "GET", path: "/api/external/statement?per_page=0"}, "per_page must be", "perPage must be"},
 	} {

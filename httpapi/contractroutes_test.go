@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fasthttp/router"
+	"github.com/valyala/fasthttp"
+
 	"pixd/actors/layout"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
@@ -172,4 +175,23 @@ func TestEveryRouteRefused(t *testing.T) {
 			t.Errorf("%s %s: %d %s", r.method, r.path, g.status, g.body)
 		}
 	}
+}
+
+// TestDocsLimited checks that the API's description needs no credentials, and counts against the limit of
+// an address.
+func TestDocsLimited(t *testing.T) {
+	f := newFixture(t)
+	f.madeUp = true
+	o := f.options()
+	o.RateLimit = 2
+	o.Docs = func(r *router.Router) {
+		r.GET("/docs", func(ctx *fasthttp.RequestCtx) { answer(ctx, fasthttp.StatusOK, []byte(`"docs"`)) })
+	}
+	f.handler = New(o)
+	page := sent{method: "GET", path: "/docs", headers: []string{"Authorization", "-"}}
+	f.expect(page, 200, `"docs"`)
+	f.expect(page, 200, `"docs"`)
+	f.expect(page, 429, shape1("429", "Too many requests"))
+	page.method = "POST"
+	f.expect(page, 405, `{"errors":{"method_not_allowed":…`)
 }

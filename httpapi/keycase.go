@@ -43,7 +43,7 @@ func appendCamel(dst []byte, name string) []byte {
 // inCase returns one of the service's own texts with the names of fields in the key case of the
 // request. What stands behind a quotation mark is the client's and stays as it is.
 func inCase(text string, camel bool) string {
-	if !camel {
+	if !camel || text == originalMissing {
 		return text
 	}
 	own, quoted := text, ""

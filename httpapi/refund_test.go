@@ -86,7 +86,7 @@ func TestRefundOriginal(t *testing.T) {
 		if c.Original != want || ok != (want != "") {
 			t.Errorf("%s: %q, want %q (%s)", body, c.Original, want, answer)
 		}
-		if !ok && answer != `{"worked":false,"errors":{"badRequest":"originalTransactionId is required"}}` {
+		if !ok && answer != `{"worked":false,"errors":{"badRequest":"original_transaction_id is required"}}` {
 			t.Errorf("%s: %s", body, answer)
 		}
 	}

@@ -17,6 +17,9 @@ type refundForm struct {
 	ExternalID  textField
 }
 
+// originalMissing is a text of the contract, and the same in both cases of keys.
+const originalMissing = "original_transaction_id is required"
+
 // maxReason is this engine's own limit on a return code, in characters. The scheme judges the
 // code itself.
 const maxReason = 64
@@ -26,7 +29,7 @@ const maxReason = 64
 func (f refundForm) parse() (ledger.RequestRefund, *ledger.Refusal) {
 	c := ledger.RequestRefund{Original: f.Original.Value, Reason: ledger.DefaultReturnCode, Description: ledger.DefaultRefundDescription}
 	if !f.Original.Given || f.Original.Wrong || c.Original == "" {
-		return c, refuse(ledger.RefuseOriginal, "original_transaction_id is required")
+		return c, refuse(ledger.RefuseOriginal, originalMissing)
 	}
 	if f.Amount {
 		ok := false

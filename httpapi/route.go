@@ -61,9 +61,30 @@ func (s *service) router() *router.Router {
 		r.Handle(routes[i].method, base+routes[i].path, s.handler(&routes[i]))
 	}
 	if s.Docs != nil {
-		s.Docs(r)
+		s.describe(r)
 	}
 	return r
+}
+
+// describe adds the paths of the API's description. They count against the limit of an address, as other
+// requests do.
+func (s *service) describe(r *router.Router) {
+	own := router.New()
+	s.Docs(own)
+	for method, paths := range own.List() {
+		for _, path := range paths {
+			r.Handle(method, path, func(ctx *fasthttp.RequestCtx) {
+				now := s.Now()
+				if ip, ok := s.clientIP(ctx); ok {
+					if _, ok = s.requests.Take(ip, now); !ok {
+						tooMany(ctx, now)
+						return
+					}
+				}
+				own.Handler(ctx)
+			})
+		}
+	}
 }
 
 func (s *service) handler(r *route) fasthttp.RequestHandler {

@@ -30,7 +30,8 @@ func (h *History) EndToEnd(a pix.AccountID, id string) (*ledger.Transaction, err
 
 // Reference finds an account's transaction by the merchant's external id; nil where there is
 // none. Of several it returns the newest that moved money, else the newest that still may,
-// else the newest. It looks at the newest fewRows of them alone.
+// else the newest; a refund, which may have its payment's external id, only where there is nothing
+// else. It looks at the newest fewRows of them alone.
 func (h *History) Reference(a pix.AccountID, external string) (*ledger.Transaction, error) {
 	if external == "" || pix.CleanExternalID(external) != external {
 		return nil, nil
@@ -51,7 +52,8 @@ func (h *History) Reference(a pix.AccountID, external string) (*ledger.Transacti
 // newestByExternalID returns the sequence of the newest record about the transaction that an external id
 // stands for; 0: there is none.
 func newestByExternalID(v View, a pix.AccountID, external string) (uint64, error) {
-	var moved, open, newest uint64
+	// The newest that moved money, that may still, and that has ended otherwise; then the same of refunds.
+	var found [6]uint64
 	rows := 0
 	lo, hi := layout.ExternalRange(a, external)
 	err := v.ScanBack(lo, hi, func(k, _ []byte) (bool, error) {
@@ -60,21 +62,26 @@ func newestByExternalID(v View, a pix.AccountID, external string) (uint64, error
 			return false, err
 		}
 		row, err := itemRow(v, a, n)
-		switch {
-		case err != nil:
+		if err != nil {
 			return false, err
+		}
+		class := 2
+		switch {
 		case row.Status.MovedMoney():
-			moved = row.Seq
-			return false, nil
-		case open == 0 && (row.Status.InFlight() || row.Status == pix.StatusActive):
-			open = row.Seq
-		case newest == 0:
-			newest = row.Seq
+			class = 0
+		case row.Status.InFlight() || row.Status == pix.StatusActive:
+			class = 1
+		}
+		if row.Kind == pix.TxRefund {
+			class += 3
+		}
+		if found[class] == 0 {
+			found[class] = row.Seq
 		}
 		rows++
-		return rows < fewRows, nil
+		return found[0] == 0 && rows < fewRows, nil
 	})
-	for _, seq := range []uint64{moved, open, newest} {
+	for _, seq := range found {
 		if seq != 0 {
 			return seq, err
 		}

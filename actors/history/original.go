@@ -24,11 +24,10 @@ func (h *History) ofOriginal(v View, a pix.AccountID, external string, f *layout
 	if first = max(first, of.Ordinal+1); err != nil || first > last || skip/uint64(p.Size) != uint64(p.Number-1) {
 		return nil, err
 	}
-	rows := 0
+	if limit.ctx == nil {
+		return nil, errPlace // each refund costs a record
+	}
 	err = v.ScanBack(x.key(a, first), append(x.key(a, last), 0), func(_, b []byte) (bool, error) {
-		if rows++; limit.ctx == nil && rows > fewRows {
-			return false, errPlace
-		}
 		e, err := x.read(b)
 		if err == nil {
 			err = limit.over()

@@ -152,3 +152,20 @@ func TestOfOriginal(t *testing.T) {
 		t.Errorf("what has no refunds needs no place: %v", err)
 	}
 }
+
+// TestReferenceOfRefund checks that a refund with its payment's external id does not stand in the payment's
+// place, and that one with an id of its own is found, of several the one that moved money.
+func TestReferenceOfRefund(t *testing.T) {
+	b := newBook(t)
+	h := New(b.store)
+	paid := b.do(1, ledger.CreateCharge{Amount: 1000, ExternalID: "order"})
+	b.do(1, ledger.ReceivePayment{EndToEnd: payment(1), Amount: 1000, TxID: paid.Public()})
+	b.refund(paid, 100, "order", ledger.TransferIsSettled)
+	settled := b.refund(paid, 100, "refund", ledger.TransferIsSettled)
+	b.refund(paid, 100, "refund", ledger.TransferIsRejected)
+	for external, want := range map[string]*ledger.Transaction{"order": paid, "refund": settled} {
+		if got, err := h.Reference(1, external); err != nil || got == nil || got.ID != want.ID {
+			t.Errorf("%s: %+v (%v)", external, got, err)
+		}
+	}
+}

@@ -41,7 +41,7 @@ func (h *History) Statement(a pix.AccountID, f layout.Filter, p layout.Page) ([]
 // Transactions returns one page of all of an account's transactions, the newest first. The
 // filter's span of time is that of the creation. If external is not empty, only transactions
 // with that external id count; the pages that lie among the newest fewRows of them need no place, nor
-// do refunds and returns whose original is among the newest fewRows transactions.
+// does an original of which nothing was given back.
 func (h *History) Transactions(a pix.AccountID, external string, f layout.Filter, p layout.Page) ([]*ledger.Transaction, error) {
 	few := f.Original != "" || f.ByTime() && (external == "" || p.Number <= fewRows/p.Size)
 	return h.listed(a, few, func(v View, limit *scanLimit) ([]*ledger.Transaction, error) {

@@ -34,6 +34,10 @@ func demo(ctx context.Context, out io.Writer, s *engine.Served, dataDir string) 
 		fmt.Fprintf(out, "%s has accounts already, and no demo account: it is made in an empty data folder only (remove it for a tour)\n", dataDir)
 		return nil
 	}
+	if a, there := s.Registry.Account(id); there && !a.Active {
+		fmt.Fprintf(out, "the demo account %s is not active (pixd account set %s --active): there is no tour\n", id, id)
+		return nil
+	}
 	if err := d.account(ctx, id, whitelist(s.MerchantAddr)); err != nil {
 		return err
 	}

@@ -85,13 +85,13 @@ func serve(kind string, body []byte) fasthttp.RequestHandler {
 		h.Set(fasthttp.HeaderReferrerPolicy, "no-referrer")
 		h.Set(fasthttp.HeaderCacheControl, "max-age=3600")
 		ctx.SetContentType(kind)
-		ctx.SetBody(body)
+		ctx.Response.SetBodyRaw(body) // shared by all answers
 	}
 }
 
 // packed is serve of a body that is compressed with gzip, for clients that take it so and others.
 func packed(kind string, zipped []byte) fasthttp.RequestHandler {
-	whole, short := serve(kind, nil), serve(kind, zipped)
+	whole, short := serve(kind, unpack(zipped)), serve(kind, zipped)
 	return func(ctx *fasthttp.RequestCtx) {
 		ctx.Response.Header.Set(fasthttp.HeaderVary, fasthttp.HeaderAcceptEncoding)
 		if strings.Contains(string(ctx.Request.Header.Peek(fasthttp.HeaderAcceptEncoding)), "gzip") {
@@ -100,7 +100,6 @@ func packed(kind string, zipped []byte) fasthttp.RequestHandler {
 			return
 		}
 		whole(ctx)
-		ctx.SetBody(unpack(zipped))
 	}
 }
 

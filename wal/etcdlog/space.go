@@ -11,7 +11,8 @@ import (
 
 const (
 	roomEvery  = 2 * time.Second  // between two looks at whether the database is full
-	roomAgain  = 5 * time.Second  // after a try that did not help
+	roomAgain  = 5 * time.Second  // after a try that did not help, and twice as long after each further one
+	roomSeldom = 2 * time.Minute  // at most
 	roomWithin = 10 * time.Second // so long ending the alarm may take
 )
 
@@ -19,6 +20,7 @@ const (
 // batch, and no node can renew its state, until somebody has the file written anew and takes the
 // alarm back: Trim frees the pages of a file and never shortens it.
 func (m *Member) keepRoom(ctx context.Context) {
+	again := roomAgain
 	for wait := roomEvery; ; {
 		select {
 		case <-ctx.Done():
@@ -28,7 +30,9 @@ func (m *Member) keepRoom(ctx context.Context) {
 		wait = roomEvery
 		if err := m.makeRoom(ctx); err != nil && ctx.Err() == nil {
 			m.o.Log.Error("etcd is full and takes nothing", "member", m.o.Name, "error", err)
-			wait = roomAgain
+			wait, again = again, min(2*again, roomSeldom)
+		} else {
+			again = roomAgain
 		}
 	}
 }
@@ -53,7 +57,7 @@ func (m *Member) endAlarm(ctx context.Context, alarm *clientv3.AlarmMember) erro
 	if err := database.Defrag(); err != nil {
 		return fmt.Errorf("etcdlog: write the database of member %s anew: %w", m.o.Name, err)
 	}
-	if bytes := database.Size(); bytes > m.o.Quota/4*3 {
+	if bytes := database.Size(); bytes > m.o.Quota/10*9 {
 		return fmt.Errorf("etcdlog: member %s uses %d bytes of %d: the log is not trimmed", m.o.Name, bytes, m.o.Quota)
 	}
 	ctx, cancel := context.WithTimeout(ctx, roomWithin)
