@@ -9,15 +9,11 @@ import (
 // readAccount is GET /account: the account's holder and terms, the institution's ISPB, and what the
 // API key of the request may do.
 func readAccount(c *call) {
-	a, err := c.Engine.Do(c.key.Account, ledger.ReadAccount{})
-	if err == nil && a.Head == nil {
-		err = ledger.ErrInternal
-	}
-	if err != nil {
-		c.failed(err)
+	head := c.head()
+	if head == nil {
 		return
 	}
-	s := &a.Head.Settings
+	s := &head.Settings
 	o := opened(c.camel, 512)
 	o.flag("worked", true)
 	o.text("account_id", c.key.Account.String())

@@ -23,15 +23,11 @@ func readReceipt(c *call) {
 		answerErrors(c.ctx, fasthttp.StatusUnprocessableEntity, "unprocessable_entity", "only a transaction that has settled has a receipt")
 		return
 	}
-	a, err := c.Engine.Do(c.key.Account, ledger.ReadAccount{})
-	if err == nil && a.Head == nil {
-		err = ledger.ErrInternal
-	}
-	if err != nil {
-		c.failed(err)
+	head := c.head()
+	if head == nil {
 		return
 	}
-	f := c.receiptOf(t, &a.Head.Settings)
+	f := c.receiptOf(t, &head.Settings)
 	c.ctx.Response.Header.Set(fasthttp.HeaderVary, fasthttp.HeaderAccept)
 	if prefersPDF(c.ctx.Request.Header.PeekAll(fasthttp.HeaderAccept)) {
 		c.drawn(&f)

@@ -96,14 +96,11 @@ func (o *object) kinds(m pix.EventMask) {
 
 // listWebhooks is GET /webhooks.
 func listWebhooks(c *call) {
-	a, err := c.Engine.Do(c.key.Account, ledger.ReadAccount{})
-	if err == nil && a.Head == nil {
-		err = ledger.ErrInternal
+	head := c.head()
+	if head == nil {
+		return
 	}
-	var all []*ledger.Subscription
-	if err == nil {
-		all, err = c.History.Subscriptions(c.key.Account, a.Head.SubscriptionNumbers())
-	}
+	all, err := c.History.Subscriptions(c.key.Account, head.SubscriptionNumbers())
 	if err != nil {
 		c.failed(err)
 		return
@@ -124,19 +121,34 @@ func (c *call) webhookID() pix.SubscriptionID {
 // removeWebhook is DELETE /webhooks/:id.
 func removeWebhook(c *call) {
 	id := c.webhookID()
-	a, err := c.Engine.Do(c.key.Account, ledger.EndSubscription{ID: id})
+	if _, done := c.unclaimed(ledger.EndSubscription{ID: id}); !done {
+		return
+	}
+	o := opened(c.camel, 64)
+	o.flag("worked", true)
+	o.text("id", id.String())
+	answer(c.ctx, fasthttp.StatusOK, o.closed())
+}
+
+// unclaimed has the engine carry out a command whose answer is not kept under an idempotency key. Where it
+// is not carried out, unclaimed answers and returns false.
+func (c *call) unclaimed(command ledger.Command) (a ledger.Answer, done bool) {
+	a, err := c.Engine.Do(c.key.Account, command)
 	switch {
 	case err != nil:
 		c.failed(err)
 	case a.Refusal != nil:
-		status, body := refuseOther(a.Refusal, c.camel)
-		answer(c.ctx, status, body)
+		c.refuse(a.Refusal)
 	default:
-		o := opened(c.camel, 64)
-		o.flag("worked", true)
-		o.text("id", id.String())
-		answer(c.ctx, fasthttp.StatusOK, o.closed())
+		return a, true
 	}
+	return a, false
+}
+
+// refuse answers a request that is no cash-out.
+func (c *call) refuse(r *ledger.Refusal) {
+	status, body := refuseOther(r, c.camel)
+	answer(c.ctx, status, body)
 }
 
 // unknownWebhook answers 404. The answer is the same for another merchant's webhook as for an

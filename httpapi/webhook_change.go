@@ -31,18 +31,10 @@ func changeWebhook(c *call) {
 		}
 	}
 	if refusal != nil {
-		status, body := refuseOther(refusal, c.camel)
-		answer(c.ctx, status, body)
+		c.refuse(refusal)
 		return
 	}
-	a, err := c.Engine.Do(c.key.Account, command)
-	switch {
-	case err != nil:
-		c.failed(err)
-	case a.Refusal != nil:
-		status, body := refuseOther(a.Refusal, c.camel)
-		answer(c.ctx, status, body)
-	default:
+	if a, done := c.unclaimed(command); done {
 		o := opened(c.camel, 512)
 		o.flag("worked", true)
 		o.webhook(a.Subscription)

@@ -94,7 +94,7 @@ func checkStopped(t *testing.T, s *Store, w *harness, called chan error, op *err
 	}
 	select { // a release that began before the store was marked as failed may still end
 	case <-s.stopped:
-	case <-time.After(3 * time.Millisecond): // the writer may also be blocked in Pebble for ever
+	case <-time.After(20 * time.Millisecond): // the writer may also be blocked in Pebble for ever
 	}
 	before, submitted := w.releasedCount(), s.Submitted()
 	w.next(s)

@@ -13,9 +13,7 @@ import (
 // behind. Who is the owner does not depend on that. The scheme refuses an owner whose clock is wrong, and
 // no payout leaves; the next owner pays what was refused, though its own time is behind the journal's.
 func TestClusterClocks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes half a minute on a busy machine")
-	}
+	notShort(t)
 	t.Parallel()
 	const (
 		clients              = 6

@@ -20,9 +20,7 @@ import (
 // other. What does not belong to them is refused; a lost owner is replaced; and an etcd that was restored
 // from an older copy is refused by all.
 func TestClusterEtcd(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes half a minute on a busy machine")
-	}
+	notShort(t)
 	t.Parallel()
 	logs, among := newAuthority(t, "logs"), newAuthority(t, "among")
 	etcd := newEtcd(t, logs, "")
@@ -72,7 +70,7 @@ func (n *nodes) differ() {
 	n.t.Helper()
 	n.launch("a")
 	mine := n.peers
-	n.peers = strings.Replace(n.peers, "c=https", "d=https", 1)
+	n.peers = strings.Replace(n.peers, "c=http", "d=http", 1)
 	n.launch("b")
 	n.peers = mine
 	n.waits("a node is refused", func() (bool, string) {

@@ -35,6 +35,15 @@ type nodes struct {
 	paid    int    // payouts that were made one by one
 }
 
+// notShort leaves a test out that takes half a minute on a busy machine, where only short ones are asked for:
+// make race. make test runs it.
+func notShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("not one of the short tests")
+	}
+}
+
 // place is where a node listens.
 type place struct{ merchant, operator, cluster string }
 

@@ -83,9 +83,7 @@ func (n *nodes) refusedStart(name, why string) {
 // TestClusterFolderLost loses the folder of one node, and then the owner, while the third was away. What
 // was answered is on no disk but the owner's: the two that are left must not go on without it.
 func TestClusterFolderLost(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes half a minute on a busy machine")
-	}
+	notShort(t)
 	t.Parallel()
 	n := openNodes(t)
 	s := n.proc[n.standby()].shop()

@@ -62,9 +62,7 @@ func TestClusterFlags(t *testing.T) {
 // TestClusterBase makes a single node's journal the cluster's, refuses folders and names that do not
 // belong to it, and serves one node's folder alone again.
 func TestClusterBase(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes half a minute on a busy machine")
-	}
+	notShort(t)
 	t.Parallel()
 	n := newNodes(t)
 	n.startSim()
@@ -180,18 +178,8 @@ func (n *nodes) alone(s shop, want int64) {
 func TestClusterPeersDiffer(t *testing.T) {
 	t.Parallel()
 	n := newNodes(t)
-	n.launch("a")
-	n.peers = strings.Replace(n.peers, "c=http", "d=http", 1)
-	n.launch("b")
-	n.waits("a node is refused", func() (bool, string) {
-		return len(n.proc["a"].exited)+len(n.proc["b"].exited) > 0, "both run"
-	})
+	n.differ()
 	for _, name := range []string{"a", "b"} {
-		if len(n.proc[name].exited) > 0 {
-			n.refusedStart(name, "--cluster-peers differs")
-		} else {
-			n.end(name, syscall.SIGKILL)
-		}
 		if files, err := os.ReadDir(filepath.Join(n.folder(name), "etcd")); err == nil {
 			t.Errorf("node %s has begun: %v", name, files)
 		}

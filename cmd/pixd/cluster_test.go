@@ -12,9 +12,7 @@ import (
 // command and because it is ended. The others serve on; each payout happens once; and in the end the
 // three journals are the same.
 func TestClusterKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes half a minute on a busy machine")
-	}
+	notShort(t)
 	t.Parallel()
 	const clients = 9
 	n := openNodes(t)

@@ -12,9 +12,7 @@ import (
 // owns the log, the others follow; they are not handed the log, and do not take it when the owner is
 // killed. The newer node comes back and goes on.
 func TestClusterUpgrade(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes half a minute on a busy machine")
-	}
+	notShort(t)
 	t.Parallel()
 	const clients, newer = 6, "" // the program under test
 	older := built(t, "pixd/wal.levelSet=6")
