@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"pixd/actors/pix"
+	"pixd/wal/waltest"
 )
 
 // countdown is a context that is cancelled when it has been asked a number of times.
@@ -61,7 +61,7 @@ func TestStopDuringStart(t *testing.T) {
 		ctx := newCountdown(n)
 		c := Defaults()
 		c.DataDir, c.FS, c.AdminToken, c.Log, c.Starting = "data", copied, "token", w.Config.Log, ctx
-		c.Listen, c.AdminListen, c.SettleDelay = freePort(t), freePort(t), time.Hour
+		c.Listen, c.AdminListen, c.SettleDelay = waltest.FreePorts(t, 1, 1)[0], waltest.FreePorts(t, 1, 1)[0], time.Hour
 		s, err := Serve(c, Build{})
 		if err == nil {
 			if asked = ctx.asked.Load(); s.Shutdown() != nil {
@@ -127,21 +127,5 @@ func TestStoppedHidesNoError(t *testing.T) {
 	}
 	if Stopped(nil) {
 		t.Error("a start that did not fail counts as stopped")
-	}
-}
-
-// freePort returns an address whose port was free a moment ago. It lies below the ports that the
-// system gives to connections, one of which may take a free port before the engine listens on it.
-func freePort(t *testing.T) string {
-	t.Helper()
-	for {
-		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
-		if err != nil {
-			continue
-		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return l.Addr().String()
 	}
 }

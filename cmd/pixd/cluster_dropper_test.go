@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"pixd/wal/waltest"
 )
 
 // way is a direction between two nodes: of what they ask each other, or of their members of etcd.
@@ -36,7 +38,7 @@ func (n *nodes) divide() *droppers {
 	d := &droppers{n: n, shut: map[way]bool{}}
 	d.turned = sync.NewCond(&d.mu)
 	var peers []string
-	for i, front := range portPairs(n.t, len(n.names)) {
+	for i, front := range waltest.FreePorts(n.t, len(n.names), 2) {
 		name := n.names[i]
 		peers = append(peers, name+"=http://"+front)
 		d.stand(front, n.at[name].cluster, name, false)

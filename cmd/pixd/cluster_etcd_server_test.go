@@ -15,6 +15,8 @@ import (
 	etcdversion "go.etcd.io/etcd/api/v3/version"
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	"go.etcd.io/etcd/server/v3/embed"
+
+	"pixd/wal/waltest"
 )
 
 // etcdVariable has, in the environment of this test's program, the settings of the etcd that it is to be,
@@ -34,7 +36,7 @@ type etcdServer struct {
 // newEtcd starts an etcd with two ports for clients, who must have a certificate of an authority; nil: none.
 func newEtcd(t *testing.T, by *authority, is string) *etcdServer {
 	t.Helper()
-	ports := freePorts(t, 3)
+	ports := waltest.FreePorts(t, 3, 1)
 	e := &etcdServer{Dir: filepath.Join(t.TempDir(), "etcd"), Peer: "http://" + ports[0], Clients: []string{"http://" + ports[1], "http://" + ports[2]}, Version: is}
 	if by != nil {
 		e.Cert, e.Key = by.sign("127.0.0.1")

@@ -14,6 +14,7 @@ import (
 	"pixd/cmd/certificate"
 	"pixd/wal"
 	"pixd/wal/etcdlog"
+	"pixd/wal/waltest"
 )
 
 // TestClusterEtcd runs three nodes on an etcd of its own, with certificates towards it and towards each
@@ -112,7 +113,7 @@ func (n *nodes) untrusted(name string, among *authority) {
 // beside starts a process under a node's name, with a folder and ports of its own.
 func (n *nodes) beside(name string, flags ...string) *process {
 	n.t.Helper()
-	ports := portPairs(n.t, 2)
+	ports := waltest.FreePorts(n.t, 2, 2)
 	flags = slices.Concat(n.flagsOf(name), []string{"--cluster-listen", ports[0], "--listen", ports[1], "--admin-listen", after(ports[1])}, flags)
 	return launch(n.t, filepath.Join(n.t.TempDir(), "data"), flags...)
 }

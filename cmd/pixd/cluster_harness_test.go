@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os/exec"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"pixd/httpapi/admin"
+	"pixd/wal/waltest"
 )
 
 // nodes are the three nodes of a cluster and the scheme, each in a process of its own.
@@ -47,27 +47,6 @@ func notShort(t *testing.T) {
 // place is where a node listens.
 type place struct{ merchant, operator, cluster string }
 
-// portPairs returns n addresses whose port and the one behind it were free a moment ago, below the
-// ports that the system gives to connections.
-func portPairs(t *testing.T, n int) (addresses []string) {
-	t.Helper()
-	for len(addresses) < n {
-		port := 10_000 + rand.IntN(20_000)
-		a, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
-			continue
-		}
-		defer func() { _ = a.Close() }()
-		b, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port+1))
-		if err != nil {
-			continue
-		}
-		defer func() { _ = b.Close() }()
-		addresses = append(addresses, a.Addr().String())
-	}
-	return addresses
-}
-
 // after returns an address with the next port.
 func after(address string) string {
 	host, port, _ := net.SplitHostPort(address)
@@ -80,7 +59,7 @@ func after(address string) string {
 func newNodes(t *testing.T, flags ...string) *nodes {
 	t.Helper()
 	n := &nodes{t: t, dir: t.TempDir(), names: []string{"a", "b", "c"}, at: map[string]place{}, proc: map[string]*process{}, program: map[string]string{}, flags: flags}
-	ports := portPairs(t, 7)
+	ports := waltest.FreePorts(t, 7, 2)
 	var peers []string
 	for i, name := range n.names {
 		n.at[name] = place{merchant: ports[i], operator: after(ports[i]), cluster: ports[3+i]}

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"pixd/wal/waltest"
 )
 
 // TestClusterMembers adds a fourth node with an empty folder, removes it again, and replaces a node whose
@@ -19,7 +21,7 @@ func TestClusterMembers(t *testing.T) {
 	n := openNodes(t)
 	s := n.proc[n.standby()].shop()
 	n.payouts(s, 20)
-	ports := portPairs(t, 2)
+	ports := waltest.FreePorts(t, 2, 2)
 	n.at["d"] = place{merchant: ports[0], operator: after(ports[0]), cluster: ports[1]}
 	n.names, n.peers = append(n.names, "d"), n.peers+",d=http://"+ports[1]
 	n.launch("d")

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"pixd/wal/waltest"
 )
 
 // TestClusterFlags gives a node flags that are wrong. Each is refused in one line before anything is written.
@@ -89,7 +91,7 @@ func TestClusterBase(t *testing.T) {
 // twice starts a second process under a node's name.
 func (n *nodes) twice() {
 	n.t.Helper()
-	name, ports := n.standby(), portPairs(n.t, 2)
+	name, ports := n.standby(), waltest.FreePorts(n.t, 2, 2)
 	for _, second := range []struct{ dir, says string }{
 		{n.folder(name), "in use"},
 		{filepath.Join(n.t.TempDir(), "data"), "folder has not its data"},

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"pixd/wal/waltest"
 )
 
 // TestNodeReceiver receives webhooks with examples/node, which verifies them with a library that
@@ -34,8 +36,9 @@ func TestNodeReceiver(t *testing.T) {
 	}
 	p := start(t, filepath.Join(t.TempDir(), "data"), "--webhook-allow-insecure")
 	s := p.shop()
-	port := freePort(t)
-	address := fmt.Sprintf("http://127.0.0.1:%s/", port)
+	listen := waltest.FreePorts(t, 1, 1)[0]
+	_, port, _ := net.SplitHostPort(listen)
+	address := "http://" + listen + "/"
 	var hook struct {
 		Secret string `json:"secret"`
 	}
@@ -75,10 +78,4 @@ func receive(t *testing.T, dir, secret, port string) *printed {
 	}
 	t.Cleanup(func() { cancel(); _ = c.Wait() })
 	return out
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	_, port, _ := net.SplitHostPort(freePorts(t, 1)[0])
-	return port
 }

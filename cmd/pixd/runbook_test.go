@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"pixd/wal/waltest"
 )
 
 var rewriteRunbook = flag.Bool("runbook", false, "write what the runbook's commands print into docs/runbook.md")
@@ -177,7 +179,7 @@ var nodeAddresses = []string{
 func (sh *shell) addresses() []string {
 	all := []string{"127.0.0.1:8080", sh.merchant, "127.0.0.1:8081", sh.admin}
 	if sh.nodes == nil {
-		sh.nodes = portPairs(sh.t, len(nodeAddresses))
+		sh.nodes = waltest.FreePorts(sh.t, len(nodeAddresses), 2)
 	}
 	for i, address := range nodeAddresses {
 		all = append(all, address, sh.nodes[i])

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"pixd/wal/waltest"
 )
 
 // TestSchemeListenTLS checks that the listener for a provider's notices may be reached from
@@ -23,7 +25,7 @@ func TestSchemeListenTLS(t *testing.T) {
 			t.Parallel()
 			files := t.TempDir()
 			cert, key, pool := certify(t, files, 1)
-			_, port, _ := net.SplitHostPort(freePorts(t, 1)[0])
+			_, port, _ := net.SplitHostPort(waltest.FreePorts(t, 1, 1)[0])
 			p := start(t, filepath.Join(t.TempDir(), "data"), "--scheme", "http://127.0.0.1:1", "--scheme-listen", "0.0.0.0:"+port, flags[0], cert, flags[1], key)
 			notices := "http://127.0.0.1:" + port
 			if serial, _, err := handshake(t, notices, &tls.Config{RootCAs: pool}); err != nil || serial != 1 {
@@ -48,7 +50,7 @@ func TestSchemeListenTLS(t *testing.T) {
 // for a provider's notices, and that others get in meanwhile.
 func TestSchemeListenConnections(t *testing.T) {
 	t.Parallel()
-	address := freePorts(t, 1)[0]
+	address := waltest.FreePorts(t, 1, 1)[0]
 	start(t, filepath.Join(t.TempDir(), "data"), "--scheme", "http://127.0.0.1:1", "--scheme-listen", address)
 	status := func(from string) int {
 		t.Helper()

@@ -3,8 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +12,7 @@ import (
 	"time"
 
 	"pixd/actors/scheme/provider"
+	"pixd/wal/waltest"
 )
 
 // launchSim starts a simulator and does not wait until it is ready.
@@ -31,23 +30,6 @@ func preparedSim(t *testing.T, dir, listen, engine string, flags ...string) *pro
 	return &process{t: t, cmd: c, dir: dir, ready: make(chan struct{}), exited: make(chan error, 1)}
 }
 
-// freePorts returns n addresses whose ports were free a moment ago. Processes that are
-// started again need the same ports as before.
-func freePorts(t *testing.T, n int) (addresses []string) {
-	t.Helper()
-	for len(addresses) < n {
-		// Below the ports that the system gives to connections, one of which may take a free port
-		// before the process listens on it.
-		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
-		if err != nil {
-			continue
-		}
-		defer func() { _ = l.Close() }()
-		addresses = append(addresses, l.Addr().String())
-	}
-	return addresses
-}
-
 // pair is an engine and a simulator that are connected to each other.
 type pair struct {
 	t           *testing.T
@@ -59,7 +41,7 @@ type pair struct {
 
 func openPair(t *testing.T, own bool) *pair {
 	t.Helper()
-	p := &pair{t: t, dir: t.TempDir(), ports: freePorts(t, 4), own: own}
+	p := &pair{t: t, dir: t.TempDir(), ports: waltest.FreePorts(t, 4, 1), own: own}
 	p.startSim()
 	p.startEngine()
 	return p

@@ -17,6 +17,7 @@ import (
 
 	"pixd/actors/pix"
 	"pixd/actors/scheme/provider"
+	"pixd/wal/waltest"
 )
 
 // tlsPair is an engine and a simulator that call each other over TLS.
@@ -33,7 +34,7 @@ type tlsPair struct {
 func openTLSPair(t *testing.T, trusting bool) *tlsPair {
 	t.Helper()
 	p := &tlsPair{t: t, simFiles: t.TempDir()}
-	dir, ports := t.TempDir(), freePorts(t, 3)
+	dir, ports := t.TempDir(), waltest.FreePorts(t, 3, 1)
 	var engineKey, simKey string
 	p.engineCert, engineKey, _ = certify(t, t.TempDir(), 1)
 	p.simCert, simKey, p.simTrust = certify(t, p.simFiles, 1)

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"pixd/wal/waltest"
 )
 
 // TestStoppedStart sends a signal to stop as soon as the operator API's port is open, while the
@@ -16,7 +18,7 @@ func TestStoppedStart(t *testing.T) {
 	stops := func(name string, begin func(address string) *process, signal syscall.Signal) {
 		during := 0
 		for wait := time.Duration(0); wait <= 100*time.Millisecond; wait += 10 * time.Millisecond {
-			address := freePorts(t, 1)[0]
+			address := waltest.FreePorts(t, 1, 1)[0]
 			p := begin(address)
 			for range 1000 {
 				if c, err := net.Dial("tcp", address); err == nil {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"pixd/wal"
+	"pixd/wal/waltest"
 )
 
 // patient returns a context for what takes a few seconds where the machine is busy.
@@ -118,7 +119,7 @@ func TestNoMajority(t *testing.T) {
 	short, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 	defer cancel()
 	if m, err := Start(short, MemberOptions{Name: "c", Dir: t.TempDir(), Peers: map[string]string{
-		"c": "http://" + freePorts(t, 1)[0], "d": "http://" + freePorts(t, 1)[0],
+		"c": "http://" + waltest.FreePorts(t, 1, 1)[0], "d": "http://" + waltest.FreePorts(t, 1, 1)[0],
 	}}); err == nil || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a member without a majority has started: %v, %v", m, err)
 	}

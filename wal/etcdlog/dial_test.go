@@ -23,7 +23,7 @@ func startServer(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clients := []url.URL{{Scheme: "http", Host: freePorts(t, 1)[0]}}
+	clients := []url.URL{{Scheme: "http", Host: waltest.FreePorts(t, 1, 1)[0]}}
 	config.ListenClientUrls, config.AdvertiseClientUrls = clients, clients
 	etcd, err := embed.StartEtcd(config)
 	if err != nil {
@@ -60,7 +60,7 @@ func TestDial(t *testing.T) {
 func TestDialNobody(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if l, err := Dial(ctx, Options{Endpoints: []string{"http://" + freePorts(t, 1)[0]}}); err == nil || !errors.Is(err, context.DeadlineExceeded) {
+	if l, err := Dial(ctx, Options{Endpoints: []string{"http://" + waltest.FreePorts(t, 1, 1)[0]}}); err == nil || !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(l, err)
 	}
 }

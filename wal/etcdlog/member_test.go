@@ -2,30 +2,14 @@ package etcdlog
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
-	"net"
 	"os"
 	"testing"
 	"time"
-)
 
-// freePorts returns n addresses whose ports were free a moment ago, below the ports that the system
-// gives to connections.
-func freePorts(t testing.TB, n int) (addresses []string) {
-	t.Helper()
-	for len(addresses) < n {
-		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
-		if err != nil {
-			continue
-		}
-		defer func() { _ = l.Close() }()
-		addresses = append(addresses, l.Addr().String())
-	}
-	return addresses
-}
+	"pixd/wal/waltest"
+)
 
 // logger shows the messages of a test in which PIXD_TEST_LOG is set.
 func logger() *slog.Logger {
@@ -39,7 +23,7 @@ func logger() *slog.Logger {
 func options(t testing.TB, n int) (all []MemberOptions) {
 	t.Helper()
 	peers := map[string]string{}
-	for i, address := range freePorts(t, n) {
+	for i, address := range waltest.FreePorts(t, n, 1) {
 		peers[string(rune('a'+i))] = "http://" + address
 	}
 	for i := range n {
