@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"testing"
 )
 
 // A process of tests takes one block of ports, which it holds by listening on the block's first port as
@@ -22,16 +21,22 @@ var block struct {
 	next int
 }
 
+// Test is the part of testing.TB that FreePorts needs.
+type Test interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
 // FreePorts returns n addresses of 127.0.0.1 for processes that are started later, and again on the same
 // port. Behind each port, run-1 more are free. No address is given twice, neither to another test of this
 // process nor to one of a process beside it, before the others of a block have been given: two
 // tests that each looked for a free port would sometimes find the same.
-func FreePorts(t testing.TB, n, run int) (addresses []string) {
+func FreePorts(t Test, n, run int) (addresses []string) {
 	t.Helper()
 	block.Lock()
 	defer block.Unlock()
 	if block.hold == nil && !takeBlock() {
-		t.Fatal("no block of ports is free")
+		t.Fatalf("no block of ports from %d to %d is free", firstPort, lastPort)
 	}
 	for tries := 0; len(addresses) < n; tries++ {
 		if tries == blockSize {
