@@ -32,7 +32,7 @@ func (o *playFlags) checks(b engine.Build) error {
 	if err != nil {
 		return err
 	}
-	server := httpapi.NewServer(h, "checks", s.Config.Log)
+	server := httpapi.NewServer(h, httpapi.ServerOptions{Name: "checks", Log: s.Config.Log})
 	limited := httpapi.Limit(l, httpapi.ConnectionOptions{Refused: func(int) {}, Log: s.Config.Log})
 	go func() { _ = server.Serve(limited) }()
 	fmt.Println(l.Addr(), s.AdminAddr)

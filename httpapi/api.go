@@ -118,7 +118,7 @@ func (s *service) contain(next fasthttp.RequestHandler) fasthttp.RequestHandler 
 	return func(ctx *fasthttp.RequestCtx) {
 		defer func() {
 			if p := recover(); p != nil {
-				s.Log.Error("http: panic", "panic", p, "stack", string(debug.Stack()))
+				s.Log.Error("http: panic", "request_id", RequestID(ctx), "panic", p, "stack", string(debug.Stack()))
 				Cut(ctx)
 			}
 		}()

@@ -27,7 +27,7 @@ func reserving(t *testing.T, o ConnectionOptions, under func(net.Listener) net.L
 	}
 	o.Log = slog.New(slog.DiscardHandler)
 	l := Limit(under(ln), o)
-	s := NewServer(func(ctx *fasthttp.RequestCtx) {}, "test", o.Log)
+	s := NewServer(func(ctx *fasthttp.RequestCtx) {}, ServerOptions{Name: "test", Log: o.Log})
 	b := newBodies()
 	b.small = 4
 	s.HeaderReceived = b.received

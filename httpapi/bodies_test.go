@@ -21,7 +21,7 @@ import (
 // ones are not.
 func TestBodiesRoom(t *testing.T) {
 	f := newFixture(t)
-	s := NewServer(func(ctx *fasthttp.RequestCtx) { ctx.SetStatusCode(fasthttp.StatusNoContent) }, "test", f.options().Log)
+	s := NewServer(func(ctx *fasthttp.RequestCtx) { ctx.SetStatusCode(fasthttp.StatusNoContent) }, ServerOptions{Name: "test", Log: f.options().Log})
 	b := newBodies()
 	b.room.Store(600 << 10)
 	s.HeaderReceived = b.received

@@ -149,7 +149,7 @@ func (c *call) signature() bool {
 		return true
 	}
 	if err != nil {
-		c.Log.Debug("http: unusable body", "client_id", c.key.ClientID, "error", err)
+		c.Log.Debug("http: unusable body", "request_id", RequestID(c.ctx), "client_id", c.key.ClientID, "error", err)
 	}
 	answer := signatureAnswers[result]
 	answerDetail(c.ctx, answer.status, answer.detail)

@@ -34,7 +34,7 @@ func limited(t *testing.T, o ConnectionOptions, total int, change func(*fasthttp
 	l := Limit(ln, o)
 	s := NewServer(func(ctx *fasthttp.RequestCtx) {
 		ctx.SetBodyString(strings.Repeat("x", len(ctx.PostBody())))
-	}, "test", o.Log)
+	}, ServerOptions{Name: "test", Log: o.Log})
 	if change != nil {
 		change(s)
 	}

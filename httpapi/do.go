@@ -31,7 +31,7 @@ func (c *call) stored(a *ledger.Answer) {
 	}
 	if a.Mismatch {
 		c.ctx.Response.Header.Set("X-Idempotent-Body-Mismatch", "true")
-		c.Log.Warn("http: idempotency key used with another body", "account", c.key.Account.String(), "path", c.route.path)
+		c.Log.Warn("http: idempotency key used with another body", "request_id", RequestID(c.ctx), "account", c.key.Account.String(), "path", c.route.path)
 	}
 	answer(c.ctx, a.Stored.Code, a.Stored.Body)
 }

@@ -249,7 +249,7 @@ func (c *call) failed(err error) {
 	case errors.Is(err, ledger.ErrUnknown):
 		c.unauthorized(invalidCredentials)
 	default:
-		c.Log.Error("http: engine", "path", c.route.path, "account", c.key.Account.String(), "error", err)
+		c.Log.Error("http: engine", "request_id", RequestID(c.ctx), "path", c.route.path, "account", c.key.Account.String(), "error", err)
 		status, body := internalBody()
 		answer(c.ctx, status, body)
 	}

@@ -47,11 +47,8 @@ func PeerOf(ctx *fasthttp.RequestCtx) (netip.Addr, bool) {
 	return addr, addr.IsValid()
 }
 
-func (s *service) trusts(ip netip.Addr) bool {
-	for _, p := range s.TrustedProxies {
-		if p.Contains(ip) {
-			return true
-		}
-	}
-	return false
+func (s *service) trusts(ip netip.Addr) bool { return within(s.TrustedProxies, ip) }
+
+func within(all []netip.Prefix, ip netip.Addr) bool {
+	return slices.ContainsFunc(all, func(p netip.Prefix) bool { return p.Contains(ip) })
 }

@@ -149,11 +149,12 @@ func (s *service) modest(ctx *fasthttp.RequestCtx) bool {
 	return known && s.Modest(key.Account)
 }
 
-// Strict makes a router accept paths and methods exactly as they are registered: it makes no
+// Strict makes a router, which has no routes yet, accept paths and methods exactly as they are registered: it makes no
 // redirects and does not answer OPTIONS by itself. A request whose path is registered, but
 // only for other methods, goes to notAllowed, with those methods in the header Allow.
 func Strict(r *router.Router, notFound, notAllowed fasthttp.RequestHandler) {
 	r.RedirectTrailingSlash, r.RedirectFixedPath, r.HandleOPTIONS = false, false, false
+	r.SaveMatchedRoutePath = true // for RouteOf
 	r.HandleMethodNotAllowed = true
 	r.NotFound = notFound
 	r.MethodNotAllowed = func(ctx *fasthttp.RequestCtx) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -24,17 +25,35 @@ const (
 
 const bodyTooLarge = "the body is larger than 256 KiB"
 
-// NewServer returns a server that calls h for each request; name identifies its listener in
-// the log. Requests of which it is uncertain where they end are refused before h. The server
-// must serve a Connections, which bounds the number of connections.
-func NewServer(h fasthttp.RequestHandler, name string, log *slog.Logger) *fasthttp.Server {
-	log = log.With("listener", name)
+// ServerOptions are the settings of a server.
+type ServerOptions struct {
+	Name         string         // of the listener, in the log
+	Trusted      []netip.Prefix // proxies whose requests may bring an id, see RequestID
+	NewRequestID func() string  // returns an id that no other request has; nil: each is "-"
+	Log          *slog.Logger
+}
+
+func (o *ServerOptions) newID() string {
+	if o.NewRequestID == nil {
+		return "-"
+	}
+	return o.NewRequestID()
+}
+
+// NewServer returns a server that calls h for each request. Requests of which it is uncertain
+// where they end are refused before h. The server must serve a Connections, which bounds the
+// number of connections.
+func NewServer(h fasthttp.RequestHandler, o ServerOptions) *fasthttp.Server {
+	log := o.Log.With("listener", o.Name)
 	b := newBodies()
 	return &fasthttp.Server{
-		Handler:        released(answerFlaws(h)),
+		Handler:        identified(released(answerFlaws(h)), &o),
 		HeaderReceived: b.received,
-		ErrorHandler:   func(ctx *fasthttp.RequestCtx, err error) { unreadable(ctx, err) },
-		Logger:         serverLog{log},
+		ErrorHandler: func(ctx *fasthttp.RequestCtx, err error) {
+			ctx.Response.Header.Set(headerRequestID, o.newID())
+			unreadable(ctx, err)
+		},
+		Logger: serverLog{log},
 
 		ReadTimeout:        readTimeout,
 		WriteTimeout:       writeTimeout,

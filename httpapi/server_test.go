@@ -25,7 +25,7 @@ func (f *fixture) listen() string {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	s := NewServer(func(ctx *fasthttp.RequestCtx) { f.handler(ctx) }, "merchants", slog.New(slog.DiscardHandler))
+	s := NewServer(func(ctx *fasthttp.RequestCtx) { f.handler(ctx) }, ServerOptions{Name: "merchants", Log: slog.New(slog.DiscardHandler)})
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(Limit(ln, ConnectionOptions{Log: slog.New(slog.DiscardHandler)})) }()
 	f.t.Cleanup(func() {

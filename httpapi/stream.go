@@ -39,7 +39,13 @@ type streamKey struct{}
 // Stream, when nothing more of it is sent. The request's handler must have returned, or be about to.
 func AfterWork(ctx *fasthttp.RequestCtx, f func()) {
 	if s, ok := ctx.UserValue(streamKey{}).(*stream); ok && ctx.Response.IsBodyStream() {
-		s.after = f
+		before := s.after
+		s.after = func() {
+			if before != nil {
+				before()
+			}
+			f()
+		}
 		return
 	}
 	f()

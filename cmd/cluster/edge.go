@@ -27,6 +27,8 @@ type edge struct {
 	limits httpapi.ConnectionOptions
 	server *fasthttp.Server // forwards; nil: the engine has the port
 	log    *slog.Logger
+
+	trusted []netip.Prefix // proxies whose requests may bring an id
 }
 
 // nodeConnections is how many connections may be open at once on a port other than the merchants'.
@@ -61,6 +63,9 @@ func (s *Served) openEdges() error {
 		}
 		*e.at = port.Addr()
 		made := &edge{face: e.face, relay: newRelay(port), handle: e.handle, limits: e.limits, log: c.Log}
+		if e.face == forward.Merchant {
+			made.trusted = c.TrustedProxies
+		}
 		s.edges = append(s.edges, made)
 		made.serve()
 		s.work.Go(func() {
@@ -77,7 +82,9 @@ var machineItself = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.M
 
 // serve gives the port's new connections to the node itself, which forwards their requests.
 func (e *edge) serve() {
-	server := httpapi.NewServer(e.handle, string(e.face), e.log)
+	server := httpapi.NewServer(e.handle, httpapi.ServerOptions{
+		Name: string(e.face), Trusted: e.trusted, NewRequestID: machine.RequestID, Log: e.log,
+	})
 	l := httpapi.Limit(e.relay.next(), e.limits)
 	e.server = server
 	go func() { _ = server.Serve(l) }() // its connections go on when the port is given to the engine

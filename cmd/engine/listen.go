@@ -14,6 +14,7 @@ import (
 
 	"pixd/cmd/certificate"
 	"pixd/cmd/journal"
+	"pixd/cmd/machine"
 	"pixd/cmd/overload"
 	"pixd/httpapi"
 	"pixd/httpapi/control"
@@ -170,7 +171,7 @@ func onceReady(handler *atomic.Pointer[fasthttp.RequestHandler]) fasthttp.Reques
 
 // probe opens the operator API for probes of health and readiness.
 func (s *Served) probe(c Config, admin net.Listener) {
-	s.admin = httpapi.NewServer(onceReady(&s.operate), "operator", c.Log)
+	s.admin = httpapi.NewServer(onceReady(&s.operate), httpapi.ServerOptions{Name: "operator", NewRequestID: machine.RequestID, Log: c.Log})
 	l := httpapi.Limit(admin, httpapi.ConnectionOptions{
 		TLS: s.certs[1].Config(), Total: adminConnections, PerIP: adminConnections / 8, Trusted: loopback,
 		Refused: s.meters.admin.answered, Log: c.Log,

@@ -14,6 +14,7 @@ import (
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/cmd/forward"
+	"pixd/cmd/machine"
 	"pixd/httpapi"
 	"pixd/httpapi/notices"
 )
@@ -80,7 +81,7 @@ func (s *Served) holdNotices(c Config) {
 	if s.schemePort == nil {
 		return
 	}
-	s.notices = httpapi.NewServer(onceReady(&s.take), "scheme", c.Log)
+	s.notices = httpapi.NewServer(onceReady(&s.take), httpapi.ServerOptions{Name: "scheme", NewRequestID: machine.RequestID, Log: c.Log})
 	l := httpapi.Limit(s.schemePort, httpapi.ConnectionOptions{
 		TLS: cmp.Or(s.certs[2], s.certs[1]).Config(), Total: adminConnections, PerIP: schemePerIP,
 		Refused: s.meters.scheme.answered, Log: c.Log,

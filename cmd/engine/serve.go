@@ -57,7 +57,9 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		s.meters.registry.MustRegister(lanes)
 	}
 	s.meters.registry.MustRegister(shared, equalsRefused(e.Accounts))
-	s.merchant = httpapi.NewServer(s.door(forward.Merchant, httpapi.New(o)), "merchant", c.Log)
+	s.merchant = httpapi.NewServer(s.door(forward.Merchant, httpapi.New(o)), httpapi.ServerOptions{
+		Name: "merchant", Trusted: c.TrustedProxies, NewRequestID: machine.RequestID, Log: c.Log,
+	})
 	s.meters.merchant.watch(s.merchant, s.connections)
 	operators, err := s.adminOptions(b)
 	if err == nil {

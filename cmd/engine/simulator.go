@@ -160,7 +160,7 @@ func (s *ServedSim) openParts(b Build) error {
 		Metrics: showing(ofProcess(&s.traffic)), GuardMetrics: s.cert != nil,
 		Build: control.Build(b), Ready: s.ready.Load, Now: engineTime.Now, Log: c.Log,
 	})
-	s.server = httpapi.NewServer(s.whileReady(h), "simulator", c.Log)
+	s.server = httpapi.NewServer(s.whileReady(h), httpapi.ServerOptions{Name: "simulator", NewRequestID: machine.RequestID, Log: c.Log})
 	return s.sim.Start(s.notifier.Take)
 }
 

@@ -18,7 +18,7 @@ func BenchmarkRequest(b *testing.B) {
 		ctx.SetContentType("application/json")
 		ctx.SetBody(ctx.PostBody())
 	}
-	direct := listens(b, httpapi.NewServer(handle, "direct", silent()), "", nil)
+	direct := listens(b, httpapi.NewServer(handle, httpapi.ServerOptions{Name: "direct", Log: silent()}), "", nil)
 	o := newOwner(b, "", nil, handle)
 	n := newNode(b, Options{Owner: o.at("http")})
 	ours := newAuthority(b, "ours").identity(b, here)

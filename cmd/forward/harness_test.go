@@ -96,7 +96,7 @@ func newNode(t testing.TB, o Options) *node {
 	n := &node{}
 	o.Log, o.Forwarded, o.Self = silent(), func() { n.sent.Add(1) }, "here"
 	n.Forwarder = New(o)
-	n.listening = listens(t, httpapi.NewServer(n.Handler(Merchant), "merchant", silent()), "", nil)
+	n.listening = listens(t, httpapi.NewServer(n.Handler(Merchant), httpapi.ServerOptions{Name: "merchant", Log: silent()}), "", nil)
 	t.Cleanup(n.Forwarder.Close)
 	return n
 }

@@ -47,7 +47,7 @@ func TestFaces(t *testing.T) {
 	f := New(Options{Owner: func() (string, string, bool) { return "o", "http://" + o.address, true }, Log: silent()})
 	defer f.Close()
 	for _, face := range []Face{Merchant, Operator, Scheme} {
-		s := listens(t, httpapi.NewServer(f.Handler(face), "public", silent()), "", nil)
+		s := listens(t, httpapi.NewServer(f.Handler(face), httpapi.ServerOptions{Name: "public", Log: silent()}), "", nil)
 		if _, body := ask(t, s.address, "/"); body != string(face) {
 			t.Errorf("%s: the handler of %q answered", face, body)
 		}
@@ -113,10 +113,11 @@ func TestAnswersWhole(t *testing.T) {
 		}
 		for range 2 {
 			_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-			got := make([]byte, len(answer))
+			const id = "X-Request-Id: -\r\n" // of the node itself
+			got := make([]byte, len(answer)+len(id))
 			_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
 			_, _ = io.ReadFull(c, got)
-			if string(got) != answer {
+			if strings.Replace(string(got), id, "", 1) != answer {
 				t.Errorf("%s: passed on as %q", name, got)
 			}
 		}
@@ -143,5 +144,22 @@ func TestContinue(t *testing.T) {
 	rest, err := io.ReadAll(in)
 	if err != nil || !bytes.HasPrefix(rest, []byte("\r\nHTTP/1.1 200 OK\r\n")) || !bytes.Contains(rest, []byte("\nExpect=100-continue\n")) || !bytes.HasSuffix(rest, []byte("3/\"abc\"\n")) {
 		t.Errorf("got %q (%v)", rest, err)
+	}
+}
+
+// TestRequestIDOverHop checks that a request has the same id at both nodes.
+func TestRequestIDOverHop(t *testing.T) {
+	o := newOwner(t, "", nil, func(ctx *fasthttp.RequestCtx) { ctx.SetBodyString(httpapi.RequestID(ctx)) })
+	f := New(Options{Owner: o.at("http"), Log: silent()})
+	defer f.Close()
+	made := 0
+	s := listens(t, httpapi.NewServer(f.Handler(Merchant), httpapi.ServerOptions{
+		Name: "merchant", Log: silent(), NewRequestID: func() string { made++; return fmt.Sprint("n-", made) },
+	}), "", nil)
+	for _, want := range []string{"n-1", "n-2"} {
+		got, _ := say(t, s.address, "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+		if !strings.Contains(got, "\r\nX-Request-Id: "+want+"\r\n") || !strings.HasSuffix(got, "\r\n\r\n"+want) {
+			t.Errorf("%s: %q", want, got)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"pixd/cmd/machine"
 	"pixd/httpapi"
 )
 
@@ -28,7 +29,7 @@ func NewServer(receive, other fasthttp.RequestHandler, log *slog.Logger) *fastht
 		default:
 			ctx.SetStatusCode(fasthttp.StatusNotFound)
 		}
-	}, "cluster", log)
+	}, httpapi.ServerOptions{Name: "cluster", NewRequestID: machine.RequestID, Log: log})
 	s.ReadBufferSize += hopBytes
 	return s
 }
@@ -39,7 +40,7 @@ func NewServer(receive, other fasthttp.RequestHandler, log *slog.Logger) *fastht
 func Receive(handlers func(face Face) fasthttp.RequestHandler, log *slog.Logger) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		h := &ctx.Request.Header
-		client, face, node := one(h, headerClient), one(h, headerFace), string(h.Peek(headerNode))
+		client, face, node, id := one(h, headerClient), one(h, headerFace), string(h.Peek(headerNode)), one(h, headerID)
 		if face == faceGreeting {
 			ctx.SetStatusCode(fasthttp.StatusNoContent)
 			return
@@ -56,10 +57,11 @@ func Receive(handlers func(face Face) fasthttp.RequestHandler, log *slog.Logger)
 			ctx.SetStatusCode(fasthttp.StatusMisdirectedRequest)
 			return
 		}
-		for _, name := range []string{headerClient, headerFace, headerNode} {
-			h.Del(name) // fasthttp puts the last header in its place; as these three are the last, the others stay in order
+		for _, name := range []string{headerClient, headerFace, headerNode, headerID} {
+			h.Del(name) // fasthttp puts the last header in its place; as these are the last, the others stay in order
 		}
 		ctx.SetRemoteAddr(net.TCPAddrFromAddrPort(addr))
+		httpapi.SetRequestID(ctx, id)
 		handle(ctx)
 	}
 }

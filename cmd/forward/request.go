@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/valyala/fasthttp"
+
+	"pixd/httpapi"
 )
 
 // The headers of the hop between two nodes.
@@ -16,6 +18,7 @@ const (
 	headerClient = "Pixd-Forwarded-For"  // the client's address and port
 	headerFace   = "Pixd-Forwarded-Face" // the handler that the request is for
 	headerNode   = "Pixd-Forwarded-By"   // the name of the sending node
+	headerID     = "Pixd-Forwarded-Id"   // the request's id
 
 	hopPrefix = "pixd-forwarded-" // of the names above; no client's header with it is passed on
 
@@ -73,7 +76,8 @@ func (f *Forwarder) newRequest(ctx *fasthttp.RequestCtx, face Face) *request {
 func (f *Forwarder) appendHop(b []byte, ctx *fasthttp.RequestCtx, face Face) []byte {
 	b = appendLine(b, headerClient, clientOf(ctx))
 	b = appendLine(b, headerFace, string(face))
-	return appendLine(b, headerNode, f.Self)
+	b = appendLine(b, headerNode, f.Self)
+	return appendLine(b, headerID, httpapi.RequestID(ctx))
 }
 
 // clientOf returns the client's address as it is passed on.

@@ -47,7 +47,7 @@ const last = "GET /last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
 
 func TestAnsweredAsDirectly(t *testing.T) {
 	t.Parallel()
-	direct := listens(t, httpapi.NewServer(echo, "direct", silent()), "", nil)
+	direct := listens(t, httpapi.NewServer(echo, httpapi.ServerOptions{Name: "direct", Log: silent()}), "", nil)
 	o := newOwner(t, "", nil, echo)
 	n := newNode(t, Options{Owner: o.at("http")})
 	for name, request := range odd {

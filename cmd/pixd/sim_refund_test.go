@@ -46,7 +46,7 @@ func newListener(t *testing.T) *listener {
 	l := &listener{t: t, url: "http://" + port.Addr().String(), times: map[scheme.Notice]int{}}
 	r, log := router.New(), slog.New(slog.DiscardHandler)
 	r.POST(provider.PathNotices, signed.Handle(provider.NewGuard(secret, provider.ToEngine, realTime, nil), log, l.take))
-	server := httpapi.NewServer(r.Handler, "test", log)
+	server := httpapi.NewServer(r.Handler, httpapi.ServerOptions{Name: "test", Log: log})
 	go func() { _ = server.Serve(httpapi.Limit(port, httpapi.ConnectionOptions{Log: log})) }()
 	t.Cleanup(func() { _ = port.Close() })
 	return l

@@ -75,7 +75,7 @@ func (f *fixture) serve() net.Addr {
 		f.t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	s := httpapi.NewServer(New(f.options), "operator", log)
+	s := httpapi.NewServer(New(f.options), httpapi.ServerOptions{Name: "operator", Log: log})
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(httpapi.Limit(l, httpapi.ConnectionOptions{Log: log})) }()
 	f.t.Cleanup(func() {

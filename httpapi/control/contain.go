@@ -16,7 +16,7 @@ func Contain(log *slog.Logger, next fasthttp.RequestHandler) fasthttp.RequestHan
 	return func(ctx *fasthttp.RequestCtx) {
 		defer func() {
 			if p := recover(); p != nil {
-				log.Error("control: panic", "panic", p, "stack", string(debug.Stack()))
+				log.Error("control: panic", "request_id", httpapi.RequestID(ctx), "panic", p, "stack", string(debug.Stack()))
 				httpapi.Cut(ctx)
 			}
 		}()

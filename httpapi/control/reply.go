@@ -47,7 +47,7 @@ func Handle(log *slog.Logger, serve func(*fasthttp.RequestCtx) (int, any, error)
 		case err == nil:
 			Answer(ctx, status, value)
 		default:
-			problem := Judge(log, string(ctx.Path()), err)
+			problem := Judge(About(log, ctx), err)
 			if problem == nil {
 				Cut(ctx)
 				return
@@ -57,10 +57,15 @@ func Handle(log *slog.Logger, serve func(*fasthttp.RequestCtx) (int, any, error)
 	}
 }
 
+// About returns a logger that names a request in its lines.
+func About(log *slog.Logger, ctx *fasthttp.RequestCtx) *slog.Logger {
+	return log.With("request_id", httpapi.RequestID(ctx), "path", string(ctx.Path()))
+}
+
 // Judge returns the Problem with which an error is answered. A Problem is answered as it is, and
 // a fault in the body's form as a Problem. ledger.ErrCut, which means that the outcome is unknown,
 // has none: the connection is cut. Any other error is logged and answered 500 without its text.
-func Judge(log *slog.Logger, path string, err error) *Problem {
+func Judge(log *slog.Logger, err error) *Problem {
 	var problem *Problem
 	var fault *strictjson.Fault
 	switch {
@@ -71,7 +76,7 @@ func Judge(log *slog.Logger, path string, err error) *Problem {
 	case errors.Is(err, ledger.ErrCut):
 		return nil
 	}
-	log.Error("control: request", "path", path, "error", err)
+	log.Error("control: request", "error", err)
 	return Refuse(fasthttp.StatusInternalServerError, "internal error")
 }
 

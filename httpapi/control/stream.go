@@ -18,10 +18,10 @@ type Stream struct {
 
 // Send sends the answer. An error of Write is logged, and the connection is cut.
 func (s *Stream) Send(ctx *fasthttp.RequestCtx, log *slog.Logger) {
-	path := string(ctx.Path())
+	log = About(log, ctx)
 	httpapi.Stream(ctx, s.ContentType, httpapi.Streamed{Write: s.Write, Done: func(err error) {
 		if err != nil {
-			log.Error("control: an answer broke off", "path", path, "error", err)
+			log.Error("control: an answer broke off", "error", err)
 		}
 		s.Done()
 	}})

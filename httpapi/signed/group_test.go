@@ -63,7 +63,7 @@ func newReceiver(t *testing.T) *receiver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httpapi.NewServer(control.Contain(quiet, r.Handler), "test", quiet)
+	server := httpapi.NewServer(control.Contain(quiet, r.Handler), httpapi.ServerOptions{Name: "test", Log: quiet})
 	go func() { _ = server.Serve(httpapi.Limit(port, httpapi.ConnectionOptions{Log: quiet})) }()
 	v.url = "http://" + port.Addr().String()
 	t.Cleanup(func() {

@@ -85,7 +85,7 @@ func carryOut(log *slog.Logger, path string, body []byte, serve Serve, end func(
 	if err == nil {
 		return reply{status, control.Encode(value)}
 	}
-	if p := control.Judge(log, path, err); p != nil {
+	if p := control.Judge(log.With("path", path), err); p != nil {
 		return refusal(p)
 	}
 	return reply{}

@@ -44,7 +44,7 @@ func serve(t *testing.T, h fasthttp.RequestHandler) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httpapi.NewServer(h, "test", slog.New(slog.DiscardHandler))
+	s := httpapi.NewServer(h, httpapi.ServerOptions{Name: "test", Log: slog.New(slog.DiscardHandler)})
 	go func() { _ = s.Serve(httpapi.Limit(l, httpapi.ConnectionOptions{Log: slog.New(slog.DiscardHandler)})) }()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond) // a short time, because the shutdown would wait for the connections that clients keep open
