@@ -43,6 +43,10 @@ type Options struct {
 	// measuring how long syncs take. Nil: they are not measured.
 	AroundSync func(sync func())
 
+	// AroundCommit is called in place of each commit of a batch, of so many records, and must call commit
+	// once. It is for measuring batches and how long they take until they are durable. Nil: they are not measured.
+	AroundCommit func(records int, commit func())
+
 	// Verified is a batch up to which the caller knows the batches to be right, because its
 	// process has written or verified them: Open verifies only those after it, if the journal's
 	// own mark is not later. It is for a Checkpoint's copy. Zero: there is none.

@@ -110,7 +110,7 @@ func (w *writer) drain() {
 func (w *writer) commit(ctx context.Context) bool {
 	n := w.fill()
 	before := w.m.newest.Position
-	if err := w.write(ctx); err != nil {
+	if err := w.measured(ctx); err != nil {
 		w.s.fail.fail(fmt.Errorf("wal: write %s: %w", w.s.opts.Dir, err))
 	}
 	if w.s.fail.set.Load() {
@@ -172,6 +172,16 @@ func (w *writer) newest(stream Stream) (seq, sum uint64, segment uint32, err err
 		}
 	}
 	return seq, sum, segment, err
+}
+
+// measured is write inside AroundCommit.
+func (w *writer) measured(ctx context.Context) (err error) {
+	around := w.s.opts.AroundCommit
+	if around == nil {
+		return w.write(ctx)
+	}
+	around(w.m.records, func() { err = w.write(ctx) })
+	return err
 }
 
 // write commits and syncs the machine's batch, or adds it to the Log before it commits it. It may block

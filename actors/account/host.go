@@ -94,6 +94,7 @@ type Host struct {
 	refused   struct{ requests, transfers, equals atomic.Uint64 } // see Figures
 	callers   sync.Pool
 	number    atomic.Uint64
+	inMemory  atomic.Int64 // accounts whose actor runs
 }
 
 // entry is what the host knows about one account. mu is locked while a message is sent to
@@ -198,6 +199,7 @@ func (d *Host) send(id pix.AccountID, e *entry, message any) {
 	}
 	if e.pid == nil {
 		e.pid = d.root.Spawn(d.props)
+		d.inMemory.Add(1)
 		d.root.Send(e.pid, &assign{id})
 	}
 	e.used = d.deps.Now().Clock

@@ -90,14 +90,17 @@ func TestStaysWhileItWorks(t *testing.T) {
 	w.scheme.hold(false)
 	done := w.begin(1, payoutTo(1, nil))
 	w.eventually("the submit", func() bool { return w.scheme.submits.Load() == 1 })
-	if left := w.Passivate(); left != 1 {
-		t.Errorf("%d in memory while a payout is under way", left)
+	if left := w.Passivate(); left != 1 || w.InMemory() != 1 {
+		t.Errorf("%d, %d in memory while a payout is under way", left, w.InMemory())
 	}
 	w.scheme.release()
 	if r := <-done; r.err != nil {
 		t.Error(r.err)
 	}
 	w.eventually("rest", func() bool { return w.Passivate() == 0 })
+	if n := w.InMemory(); n != 0 {
+		t.Errorf("%d in memory at rest", n)
+	}
 }
 
 // begin sends a command from a goroutine of its own and does not wait for the answer.

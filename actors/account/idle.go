@@ -84,6 +84,7 @@ func (d *Host) retire(e *entry, before pix.Millis) bool {
 	}
 	d.root.Stop(e.pid)
 	e.pid = nil
+	d.inMemory.Add(-1)
 	return false
 }
 

@@ -67,3 +67,6 @@ func (d *Host) MostInWork() (most int) {
 	})
 	return most
 }
+
+// InMemory returns the number of accounts whose actor runs.
+func (d *Host) InMemory() int { return int(d.inMemory.Load()) }

@@ -5,11 +5,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/valyala/fasthttp"
-	"github.com/valyala/fasthttp/fasthttpadaptor"
 
+	"pixd/cmd/metrics"
 	"pixd/wal"
 )
 
@@ -18,7 +16,8 @@ type meters struct {
 	takeovers prometheus.Counter
 	forwarded prometheus.Counter
 	appended  prometheus.Histogram
-	look      func() (role string, lag time.Duration, bytes int64) // set before anything is collected
+	*metrics.Journal
+	look func() (role string, lag time.Duration, bytes int64) // set before anything is collected
 }
 
 var (
@@ -29,6 +28,7 @@ var (
 
 func newMeters() *meters {
 	return &meters{
+		Journal:   metrics.NewJournal(),
 		takeovers: prometheus.NewCounter(prometheus.CounterOpts{Name: "pixd_cluster_takeovers_total", Help: "How often this process has become the owner."}),
 		forwarded: prometheus.NewCounter(prometheus.CounterOpts{Name: "pixd_cluster_forwarded_total", Help: "Requests that this node has forwarded to the owner."}),
 		appended: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -59,7 +59,7 @@ func (m *meters) Describe(out chan<- *prometheus.Desc) {
 	out <- roleDesc
 	out <- lagDesc
 	out <- bytesDesc
-	for _, c := range []prometheus.Collector{m.takeovers, m.forwarded, m.appended} {
+	for _, c := range []prometheus.Collector{m.takeovers, m.forwarded, m.appended, m.Journal} {
 		c.Describe(out)
 	}
 }
@@ -76,14 +76,14 @@ func (m *meters) Collect(out chan<- prometheus.Metric) {
 	}
 	out <- prometheus.MustNewConstMetric(lagDesc, prometheus.GaugeValue, lag.Seconds())
 	out <- prometheus.MustNewConstMetric(bytesDesc, prometheus.GaugeValue, float64(bytes))
-	for _, c := range []prometheus.Collector{m.takeovers, m.forwarded, m.appended} {
+	for _, c := range []prometheus.Collector{m.takeovers, m.forwarded, m.appended, m.Journal} {
 		c.Collect(out)
 	}
 }
 
 // handler serves the metrics of a node that is not the owner.
 func (m *meters) handler() fasthttp.RequestHandler {
-	r := prometheus.NewRegistry()
-	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), m)
-	return fasthttpadaptor.NewFastHTTPHandler(promhttp.HandlerFor(r, promhttp.HandlerOpts{}))
+	r := metrics.OfProcess()
+	r.MustRegister(m)
+	return metrics.Handler(r)
 }

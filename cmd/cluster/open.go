@@ -91,7 +91,7 @@ func (s *Served) openNode(ctx context.Context) (_ *node, err error) {
 	hard := journal.HardSettings(c.ISPB)
 	store, err := wal.Open(wal.Options{
 		Starting: ctx, Dir: filepath.Join(c.DataDir, journal.Folder), Hard: hard, SetOnce: layout.SetOnce,
-		OnFailure: s.failed, Log: c.Log, Shared: true,
+		OnFailure: s.failed, Log: c.Log, Shared: true, AroundSync: s.meters.AroundSync, AroundCommit: s.meters.AroundCommit,
 	})
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/scheme"
+	"pixd/cmd/metrics"
 	"pixd/wal"
 )
 
@@ -30,7 +31,7 @@ func (a *asking) Ask(_ context.Context, _ pix.TxID, endToEnd string) (scheme.Sta
 // TestAskHeldFormer asks about a payout whose id was renewed: the scheme may have it under a former one.
 func TestAskHeldFormer(t *testing.T) {
 	a := &asking{}
-	e := &Engine{Config: Config{SchemeTimeout: time.Second}, scheme: &schemeCalls{Scheme: a}, ending: t.Context()}
+	e := &Engine{Config: Config{SchemeTimeout: time.Second}, scheme: metrics.NewSchemeCalls(a), ending: t.Context()}
 	known, err := e.askHeld(ledger.Owned{Tx: &ledger.Transaction{EndToEnd: "now", Payout: ledger.PayoutPart{Former: []string{"first", "second"}}}})
 	if known || err != nil || !slices.Equal(a.ids, []string{"now", "first", "second"}) {
 		t.Errorf("known %v, %v, asked under %v", known, err, a.ids)

@@ -17,6 +17,7 @@ import (
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/scheme"
+	"pixd/cmd/metrics"
 	"pixd/wal"
 )
 
@@ -72,7 +73,7 @@ func TestAuditLive(t *testing.T) {
 	w := newHarness(t, vfs.NewMem())
 	w.pays()
 	book := &keptBook{read: func() scheme.Book { return scheme.Book{} }}
-	w.Engine.scheme = &schemeCalls{Scheme: book}
+	w.Engine.scheme = metrics.NewSchemeCalls(book)
 	if r := w.audits(); r.Book != "not compared: the scheme keeps none" || len(r.Differences) > 0 {
 		t.Errorf("%+v", r)
 	}
@@ -98,7 +99,7 @@ func TestAuditWaits(t *testing.T) {
 	w := newHarness(t, vfs.NewMem())
 	w.pays()
 	book := &keptBook{}
-	w.Engine.scheme = &schemeCalls{Scheme: book}
+	w.Engine.scheme = metrics.NewSchemeCalls(book)
 	began := now()
 	book.read = func() scheme.Book { // a second payment, whose notice arrives at the third comparison
 		if book.n.Load() == 6 {
@@ -144,7 +145,7 @@ func TestAuditUnanswered(t *testing.T) {
 	w := newHarness(t, vfs.NewMem())
 	w.auditor.patience = 200 * time.Millisecond
 	for _, s := range []scheme.Scheme{silentBook{}, scheme.Unassigned{}} {
-		w.Engine.scheme = &schemeCalls{Scheme: s}
+		w.Engine.scheme = metrics.NewSchemeCalls(s)
 		asked := time.Now()
 		status, got := w.operate("GET", "/admin/audit", "")
 		if status != 503 || !strings.Contains(got, "the scheme's book cannot be read, so the books were not compared: ") || time.Since(asked) > 5*time.Second {
@@ -198,7 +199,7 @@ func TestAuditUnderLoad(t *testing.T) {
 	if err != nil || len(book.Accounts) != 1 || book.Accounts[0].Sent != r.Rows[0].Sent || book.Accounts[0].Received != r.Rows[0].Received || r.Rows[0].Sent == 0 {
 		t.Errorf("%+v\n%+v %v", r, book, err)
 	}
-	w.Engine.scheme = &schemeCalls{Scheme: &keptBook{Scheme: w.Engine.scheme, read: func() scheme.Book { b := book; b.Accounts[0].Received++; return b }}}
+	w.Engine.scheme = metrics.NewSchemeCalls(&keptBook{Scheme: w.Engine.scheme, read: func() scheme.Book { b := book; b.Accounts[0].Received++; return b }})
 	if r := w.audits(); len(r.Differences) != 1 || *r.Differences[0].Field != "received" {
 		t.Errorf("one base unit: %+v", r)
 	}
@@ -210,7 +211,7 @@ func TestAuditPlanted(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMem()
 	w := newHarness(t, fs, func(c *Config) { c.SettleDelay = time.Hour })
-	w.Engine.scheme = &schemeCalls{Scheme: &keptBook{read: func() scheme.Book { return w.booked(0, 0) }}}
+	w.Engine.scheme = metrics.NewSchemeCalls(&keptBook{read: func() scheme.Book { return w.booked(0, 0) }})
 	id, _ := pix.ParseAccountID(w.ID)
 	key, _ := pix.ParseKey(pix.KeyEmail, "a@pix.test")
 	a, err := w.Accounts.Do(id, ledger.RequestPayout{Amount: 500, Key: key})
@@ -258,7 +259,7 @@ func TestAuditOneAtATime(t *testing.T) {
 	t.Parallel()
 	w := newHarness(t, vfs.NewMem())
 	reading, release := make(chan bool, 9), make(chan bool)
-	w.Engine.scheme = &schemeCalls{Scheme: &keptBook{read: func() scheme.Book { reading <- true; <-release; return w.booked(0, 0) }}}
+	w.Engine.scheme = metrics.NewSchemeCalls(&keptBook{read: func() scheme.Book { reading <- true; <-release; return w.booked(0, 0) }})
 	first := make(chan int, 1)
 	go func() { status, _ := w.operate("GET", "/admin/audit", ""); first <- status }()
 	<-reading

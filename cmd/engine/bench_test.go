@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -53,7 +54,7 @@ func BenchmarkStart(b *testing.B) {
 
 // BenchmarkScrape measures the text of the engine's own metrics.
 func BenchmarkScrape(b *testing.B) {
-	m := newMeters()
+	m := newMeters(slog.New(slog.DiscardHandler))
 	b.ReportAllocs()
 	for b.Loop() {
 		if text := m.text(b); !strings.Contains(text, "pixd_alerts_total") {

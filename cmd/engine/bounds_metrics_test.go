@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/transfer"
+	"pixd/cmd/metrics"
 )
 
 // TestBoundsHaveMetrics checks that each bound that docs/bounds.md lists with a column for metrics
@@ -19,9 +20,9 @@ import (
 func TestBoundsHaveMetrics(t *testing.T) {
 	h := newHarness(t, vfs.NewMem())
 	_, shown := h.operate("GET", "/metrics", "")
-	lanes := laneMetrics{transfer.NewLanes(func() time.Duration { return 0 })}
+	lanes := metrics.Lanes{Of: transfer.NewLanes(func() time.Duration { return 0 })}
 	byProvider := map[string]bool{"notices": true} // the harness has no provider
-	for name := range lanes.pools() {
+	for name := range lanes.Pools() {
 		byProvider[name] = true
 	}
 	page, err := os.ReadFile(filepath.Join(moduleRoot, "docs", "bounds.md"))

@@ -294,7 +294,7 @@ func TestReady(t *testing.T) {
 	release = fs.hang() // while the sync hangs, one request stays in hand
 	first := make(chan int, 1)
 	go func() { status, _, _ := w.charge(); first <- status }()
-	w.becomes("in hand", soon, func() bool { return w.meters.merchant.inHand.Load() == 1 })
+	w.becomes("in hand", soon, func() bool { return w.meters.merchant.InHand.Load() == 1 })
 	done := make(chan error, 1)
 	go func() { done <- w.Shutdown() }()
 	w.becomes("not ready", soon, func() bool { return probe("/readyz") == 503 })

@@ -4,17 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"pixd/actors/account"
-	"pixd/actors/alerts"
 	"pixd/actors/catchup"
 	"pixd/actors/clock"
 	"pixd/actors/due"
@@ -31,6 +27,7 @@ import (
 	"pixd/actors/webhook"
 	"pixd/cmd/journal"
 	"pixd/cmd/machine"
+	"pixd/cmd/metrics"
 	"pixd/cmd/overload"
 	"pixd/cmd/snapshots"
 	"pixd/snapshot"
@@ -48,7 +45,7 @@ type Engine struct {
 	Sim      *sim.Sim // nil: the scheme is in another process
 
 	terms     ledger.Terms
-	scheme    *schemeCalls
+	scheme    *metrics.SchemeCalls
 	provider  *provider.Provider // nil: the simulator is in this process
 	lanes     *transfer.Lanes    // of the calls to a provider; nil: the simulator is in this process
 	feed      *account.Feed
@@ -66,7 +63,7 @@ type Engine struct {
 	webhooks  *webhook.Dispatcher
 	snapshots *snapshots.Maker
 	load      overload.Load
-	syncs     prometheus.Histogram // how long the journal's syncs took
+	writes    *metrics.Journal // figures of the journal's writes
 	scanner   *due.Scanner
 	ready     atomic.Bool
 	ending    context.Context // cancelled when Close begins
@@ -87,7 +84,7 @@ func Open(c Config) (*Engine, error) {
 }
 
 func open(c Config) (*Engine, error) {
-	e := &Engine{Config: c, entropy: machine.NewEntropy(), present: keyed.NewFilter(presentFilter), syncs: newSyncTimes()}
+	e := &Engine{Config: c, entropy: machine.NewEntropy(), present: keyed.NewFilter(presentFilter), writes: metrics.NewJournal()}
 	e.ending, e.cancel = context.WithCancel(context.Background())
 	if e.Config.alerts == nil {
 		e.Config.alerts = newAlerts(nil, c.Log)
@@ -172,11 +169,6 @@ func (e *Engine) openAlerts() error {
 	return nil
 }
 
-// newAlerts makes the alerts of the process.
-func newAlerts(count *prometheus.CounterVec, log *slog.Logger) *alerts.Alerts {
-	return alerts.New(alerts.Options{Count: count, Log: log, Wall: machine.Clocks().Wall, Secret: machine.Secret})
-}
-
 // openJournal opens the journal, and begins engine time at its newest batch.
 func (e *Engine) openJournal() (err error) {
 	c := &e.Config
@@ -189,7 +181,7 @@ func (e *Engine) openJournal() (err error) {
 	}
 	e.Store, err = wal.Open(wal.Options{
 		Starting: c.Starting, Dir: filepath.Join(c.DataDir, journal.Folder), FS: c.FS, Hard: journal.HardSettings(c.ISPB), SetOnce: layout.SetOnce, OnFailure: c.OnFailure, Log: c.Log,
-		CacheBytes: c.cache, MemTableBytes: c.memTable, AroundSync: timed(e.syncs), ReadFault: c.readFault, LeaveCluster: c.LeaveCluster,
+		CacheBytes: c.cache, MemTableBytes: c.memTable, AroundSync: e.writes.AroundSync, AroundCommit: e.writes.AroundCommit, ReadFault: c.readFault, LeaveCluster: c.LeaveCluster,
 	})
 	if err == nil {
 		e.beginTime()
@@ -208,7 +200,7 @@ func (e *Engine) beginTime() {
 func (e *Engine) connect() (err error) {
 	if e.Config.inProcess() {
 		e.Sim, err = sim.Open(e.simulated())
-		e.scheme = &schemeCalls{Scheme: e.Sim}
+		e.scheme = metrics.NewSchemeCalls(e.Sim)
 		e.stated(e.Clock.Now()) // the simulator has no clock of its own
 	} else {
 		err = e.connectProvider()
@@ -232,7 +224,7 @@ func (e *Engine) connectProvider() error {
 	began := time.Now()
 	e.lanes, o.Conns = transfer.NewLanes(func() time.Duration { return time.Since(began) }), transfer.Calls
 	e.provider, err = provider.New(o)
-	e.scheme = &schemeCalls{Scheme: e.provider}
+	e.scheme = metrics.NewSchemeCalls(e.provider)
 	return err
 }
 
@@ -246,7 +238,7 @@ func (e *Engine) simulated() sim.Options {
 }
 
 // Lookups returns the number of directory lookups that this process has made.
-func (e *Engine) Lookups() uint64 { return e.scheme.lookups() }
+func (e *Engine) Lookups() uint64 { return e.scheme.Lookups() }
 
 // makeFolder makes the data folder, readable by its owner alone; on a test's file system it
 // does nothing. It refuses a folder that a snapshot was being restored to: a start would make

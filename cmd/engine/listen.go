@@ -74,7 +74,7 @@ func Serve(c Config, b Build) (*Served, error) {
 	c.Version = b.Version
 	s := &Served{
 		MerchantAddr: p.merchant.Addr(), AdminAddr: p.admin.Addr(), schemePort: p.scheme,
-		certs: certs, banks: banks, meters: newMeters(), failed: make(chan error, 3),
+		certs: certs, banks: banks, meters: newMeters(c.Log), failed: make(chan error, 3),
 	}
 	c.alerts = newAlerts(s.meters.alerts, c.Log)
 	for _, cert := range certs {
@@ -174,9 +174,9 @@ func (s *Served) probe(c Config, admin net.Listener) {
 	s.admin = httpapi.NewServer(onceReady(&s.operate), httpapi.ServerOptions{Name: "operator", NewRequestID: machine.RequestID, Log: c.Log})
 	l := httpapi.Limit(admin, httpapi.ConnectionOptions{
 		TLS: s.certs[1].Config(), Total: adminConnections, PerIP: adminConnections / 8, Trusted: loopback,
-		Refused: s.meters.admin.answered, Log: c.Log,
+		Refused: s.meters.admin.Answered, Log: c.Log,
 	})
-	s.meters.admin.watch(s.admin, l)
+	s.meters.admin.Watch(s.admin, l)
 	go func() { s.failed <- s.admin.Serve(l) }()
 }
 

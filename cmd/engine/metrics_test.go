@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/fair"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/httpapi"
@@ -27,9 +26,9 @@ func (m *meters) text(t testing.TB) string {
 }
 
 func TestMetrics(t *testing.T) {
-	m := newMeters()
-	m.merchant.open = func() int64 { return 3 }
-	h := m.merchant.count(func(ctx *fasthttp.RequestCtx) {
+	m := newMeters(slog.New(slog.DiscardHandler))
+	m.merchant.Open = func() int64 { return 3 }
+	h := m.merchant.Count(func(ctx *fasthttp.RequestCtx) {
 		switch string(ctx.Path()) {
 		case "/cut":
 			httpapi.Cut(ctx)
@@ -72,33 +71,6 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestPools checks the figures of pools, whose only label is the pool's name.
-func TestPools(t *testing.T) {
-	m := newMeters()
-	m.registry.MustRegister(pools{
-		"lists":    func() fair.Counts { return fair.Counts{InUse: 3, Waiting: 2, Refused: 1} },
-		"receipts": func() fair.Counts { return fair.Counts{Refused: 7} },
-	})
-	got := m.text(t)
-	for _, want := range []string{
-		`pixd_pool_in_use{pool="lists"} 3`, `pixd_pool_waiting{pool="lists"} 2`, `pixd_pool_refused_total{pool="lists"} 1`,
-		`pixd_pool_in_use{pool="receipts"} 0`, `pixd_pool_waiting{pool="receipts"} 0`, `pixd_pool_refused_total{pool="receipts"} 7`,
-	} {
-		if !strings.Contains(got, "\n"+want+"\n") {
-			t.Errorf("%s is not there:\n%s", want, got)
-		}
-	}
-	problems, err := promlint.New(strings.NewReader(got)).Lint()
-	for _, p := range problems {
-		if strings.HasPrefix(p.Metric, "pixd_pool") {
-			t.Error(p)
-		}
-	}
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 // alertsAtZero lists the lines of all kinds of alert, as dashboards know them.
 func alertsAtZero() (lines []string) {
 	for _, kind := range []string{
@@ -114,7 +86,7 @@ func alertsAtZero() (lines []string) {
 // line, and that the line has the field alert.
 func TestAlertsCount(t *testing.T) {
 	for level, lines := range map[slog.Level]int{slog.LevelInfo: 3, slog.LevelError + 4: 0} {
-		m := newMeters()
+		m := newMeters(slog.New(slog.DiscardHandler))
 		var b bytes.Buffer
 		a := newAlerts(m.alerts, slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: level})))
 		a.Raise(7, ledger.Alert{Kind: "quarantine", Message: "a"})
@@ -132,25 +104,5 @@ func TestAlertsCount(t *testing.T) {
 		if got := a.Quarantined(); len(got) != 1 || got[0] != 7 {
 			t.Errorf("closed off: %v", got)
 		}
-	}
-}
-
-func TestCountingAllocatesNothing(t *testing.T) {
-	m := newMeters()
-	h := m.merchant.count(func(*fasthttp.RequestCtx) {})
-	var ctx fasthttp.RequestCtx
-	ctx.Init(&fasthttp.Request{}, nil, nil)
-	if n := testing.AllocsPerRun(100, func() { h(&ctx) }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
-func BenchmarkCount(b *testing.B) {
-	m := newMeters()
-	h := m.merchant.count(func(*fasthttp.RequestCtx) {})
-	var ctx fasthttp.RequestCtx
-	ctx.Init(&fasthttp.Request{}, nil, nil)
-	for b.Loop() {
-		h(&ctx)
 	}
 }

@@ -27,7 +27,7 @@ import (
 func (w *harness) journalSyncs() uint64 {
 	w.t.Helper()
 	var m dto.Metric
-	if err := w.syncs.(prometheus.Metric).Write(&m); err != nil {
+	if err := w.writes.Syncs.(prometheus.Metric).Write(&m); err != nil {
 		w.t.Fatal(err)
 	}
 	return m.Histogram.GetSampleCount()
@@ -141,7 +141,7 @@ func TestStreamedGroupIsInHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := s.traffic.inHand.Load(); n != 1 {
+	if n := s.traffic.InHand.Load(); n != 1 {
 		t.Errorf("%d in hand while a message is in work", n)
 	}
 	close(waits)
@@ -149,7 +149,7 @@ func TestStreamedGroupIsInHand(t *testing.T) {
 	if err != nil || bytes.Count(lines, []byte("\n")) != 2 || !bytes.Contains(lines, []byte("m-1 200 ")) {
 		t.Errorf("%s, %v", lines, err)
 	}
-	for end := time.Now().Add(10 * time.Second); s.traffic.inHand.Load() != 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); s.traffic.InHand.Load() != 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("still in hand after its end")
 		}

@@ -29,6 +29,7 @@ import (
 	"pixd/actors/scheme"
 	"pixd/actors/transfer"
 	"pixd/actors/webhook"
+	"pixd/cmd/metrics"
 	"pixd/cmd/overload"
 	"pixd/httpapi"
 	"pixd/wal"
@@ -77,13 +78,13 @@ func TestPoolsShowTheirOwn(t *testing.T) {
 	ctx, end := context.WithCancel(context.Background())
 	defer end()
 	w := newHarness(t, vfs.NewMem())
-	s := &Served{Engine: &Engine{}, meters: newMeters(), admission: &overload.Admission{}}
+	s := &Served{Engine: &Engine{}, meters: newMeters(slog.New(slog.DiscardHandler)), admission: &overload.Admission{}}
 
 	receipts := fair.New[pix.AccountID](fair.Bounds{Places: 4, Share: 4})
 	for range 5 {
 		_ = receipts.Take(ctx, 1)
 	}
-	s.meters.merchant.inHand.Store(5)
+	s.meters.merchant.InHand.Store(5)
 	s.admission.Refused.Store(6)
 	var clock atomic.Int64
 	now := func() pix.Reading { return pix.At(pix.Millis(clock.Add(time.Hour.Milliseconds()))) } // no account was read of late
@@ -201,8 +202,8 @@ func TestLanesShowTheirOwn(t *testing.T) {
 	defer end()
 	s, began := &apart{goOn: make(chan struct{})}, time.Now()
 	lanes := transfer.NewLanes(func() time.Duration { return 0 }) // the time of the next probe never comes
-	m := newMeters()
-	m.registry.MustRegister(laneMetrics{lanes}, laneMetrics{lanes}.pools())
+	m := newMeters(slog.New(slog.DiscardHandler))
+	m.registry.MustRegister(metrics.Lanes{Of: lanes}, metrics.Lanes{Of: lanes}.Pools())
 	system := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }))
 	children := transfer.Props(&transfer.Runner{Context: ctx, Scheme: s, Timeout: time.Minute, Work: &work, Lanes: lanes})
 	parent := actor.PropsFromFunc(func(c actor.Context) {

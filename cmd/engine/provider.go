@@ -84,9 +84,9 @@ func (s *Served) holdNotices(c Config) {
 	s.notices = httpapi.NewServer(onceReady(&s.take), httpapi.ServerOptions{Name: "scheme", NewRequestID: machine.RequestID, Log: c.Log})
 	l := httpapi.Limit(s.schemePort, httpapi.ConnectionOptions{
 		TLS: cmp.Or(s.certs[2], s.certs[1]).Config(), Total: adminConnections, PerIP: schemePerIP,
-		Refused: s.meters.scheme.answered, Log: c.Log,
+		Refused: s.meters.scheme.Answered, Log: c.Log,
 	})
-	s.meters.scheme.watch(s.notices, l)
+	s.meters.scheme.Watch(s.notices, l)
 	go func() { s.failed <- s.notices.Serve(l) }()
 }
 

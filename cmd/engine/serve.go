@@ -14,6 +14,7 @@ import (
 	"pixd/actors/pix"
 	"pixd/cmd/forward"
 	"pixd/cmd/machine"
+	"pixd/cmd/metrics"
 	"pixd/cmd/overload"
 	"pixd/docs/openapi"
 	"pixd/httpapi"
@@ -33,13 +34,15 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		return errors.Join(err, e.Close())
 	}
 	s.Engine = e
-	s.meters.registry.MustRegister(e.syncs, e.scheme, webhookMetrics{e.webhooks}, e.snapshots)
+	s.meters.registry.MustRegister(e.scheme, metrics.Webhooks{Of: e.webhooks}, e.snapshots, s.state())
 	if c.Shared != nil {
 		s.meters.registry.MustRegister(c.Shared.Collectors...)
+	} else {
+		s.meters.registry.MustRegister(e.writes)
 	}
 	s.connections = httpapi.Limit(merchant, httpapi.ConnectionOptions{
 		TLS: s.certs[0].Config(), Total: Room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
-		Refused: s.meters.merchant.answered, Log: c.Log,
+		Refused: s.meters.merchant.Answered, Log: c.Log,
 	})
 	if s.intake, err = overload.NewIntake(s.connections.Open); err != nil {
 		return errors.Join(err, e.Close())
@@ -50,17 +53,17 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 	o := s.merchantOptions()
 	shared := s.pools(o.Receipts)
 	if e.lanes != nil {
-		lanes := laneMetrics{e.lanes}
-		maps.Copy(shared, lanes.pools())
+		lanes := metrics.Lanes{Of: e.lanes}
+		maps.Copy(shared, lanes.Pools())
 		s.openNotices = notices.NewInProgress()
 		shared["notices"] = s.openNotices.Counts
 		s.meters.registry.MustRegister(lanes)
 	}
 	s.meters.registry.MustRegister(shared, equalsRefused(e.Accounts))
-	s.merchant = httpapi.NewServer(s.door(forward.Merchant, httpapi.New(o)), httpapi.ServerOptions{
+	s.merchant = httpapi.NewServer(s.door(forward.Merchant, s.meters.requests.Timed("merchant", httpapi.New(o))), httpapi.ServerOptions{
 		Name: "merchant", Trusted: c.TrustedProxies, NewRequestID: machine.RequestID, Log: c.Log,
 	})
-	s.meters.merchant.watch(s.merchant, s.connections)
+	s.meters.merchant.Watch(s.merchant, s.connections)
 	operators, err := s.adminOptions(b)
 	if err == nil {
 		err = s.takeNotices()
@@ -68,7 +71,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 	if err != nil {
 		return errors.Join(err, e.Close())
 	}
-	operate := admin.New(operators)
+	operate := s.meters.requests.Timed("operator", admin.New(operators))
 	if c.Shared != nil {
 		operate = c.Shared.Operators(operate)
 	}
@@ -78,11 +81,22 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 	return nil
 }
 
+func (s *Served) state() *metrics.State {
+	return &metrics.State{
+		Rows: s.Store, Now: s.Clock.Now, Free: s.Store.Free,
+		Accounts: s.Accounts.InMemory,
+		Waiting: func() uint64 {
+			durable := s.Store.Durable()
+			return uint64(s.Store.Submitted() - durable)
+		},
+	}
+}
+
 // newAdmission makes what decides whether merchants' new work is refused.
 func (s *Served) newAdmission() *overload.Admission {
 	c := &s.Config
 	return overload.NewAdmission(overload.Options{
-		Free: s.Store.Free, MinFree: c.minFree(), InHand: s.meters.merchant.inHand.Load, Late: s.intake.Late.Load,
+		Free: s.Store.Free, MinFree: c.minFree(), InHand: s.meters.merchant.InHand.Load, Late: s.intake.Late.Load,
 		Raise: c.alerts.RaiseGeneral, Log: c.Log, CommitLimit: c.commitLimit,
 		Progress: func() (wal.Ticket, wal.Ticket) {
 			durable := s.Store.Durable() // read before submitted, so that durable is never more than submitted

@@ -50,7 +50,7 @@ func (s *Served) finish() error {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
 	defer cancel()
 	return drained(ctx, s.merchant, func() bool {
-		return s.meters.merchant.inHand.Load() != 0 || s.connections.Midway() != 0
+		return s.meters.merchant.InHand.Load() != 0 || s.connections.Midway() != 0
 	}, s.Config.Log)
 }
 

@@ -19,6 +19,7 @@ import (
 	"pixd/actors/scheme/sim"
 	"pixd/cmd/certificate"
 	"pixd/cmd/machine"
+	"pixd/cmd/metrics"
 	"pixd/httpapi"
 	"pixd/httpapi/control"
 	simapi "pixd/httpapi/sim"
@@ -98,7 +99,7 @@ type ServedSim struct {
 	notifier *notifiers
 	server   *fasthttp.Server
 	cert     *certificate.Certificate // the listener's certificate; nil: plain HTTP
-	traffic  traffic
+	traffic  metrics.Traffic
 	ready    atomic.Bool
 	failed   chan error
 }
@@ -118,7 +119,7 @@ func ServeSim(c SimConfig, b Build) (*ServedSim, error) {
 	if err != nil {
 		return nil, fmt.Errorf("simulator: %w", err)
 	}
-	s := &ServedSim{Addr: port.Addr(), config: c, cert: cert, traffic: traffic{listener: "simulator"}, failed: make(chan error, 1)}
+	s := &ServedSim{Addr: port.Addr(), config: c, cert: cert, traffic: metrics.Traffic{Listener: "simulator"}, failed: make(chan error, 1)}
 	if err := s.openParts(b); err != nil {
 		return nil, errors.Join(stopped(c.Starting, err), s.close(), port.Close())
 	}
@@ -126,9 +127,9 @@ func ServeSim(c SimConfig, b Build) (*ServedSim, error) {
 		cert.Tell(c.Log, "certificate")
 	}
 	l := httpapi.Limit(port, httpapi.ConnectionOptions{
-		TLS: cert.Config(), Total: adminConnections, Refused: s.traffic.answered, Log: c.Log,
+		TLS: cert.Config(), Total: adminConnections, Refused: s.traffic.Answered, Log: c.Log,
 	})
-	s.traffic.watch(s.server, l)
+	s.traffic.Watch(s.server, l)
 	s.ready.Store(true)
 	go func() { s.failed <- s.server.Serve(l) }()
 	return s, nil
@@ -157,7 +158,7 @@ func (s *ServedSim) openParts(b Build) error {
 	}
 	h := simapi.New(simapi.Options{
 		Sim: s.sim, Guard: provider.NewGuard(secret, provider.ToScheme, engineTime.Now, nil), Token: strings.TrimSpace(c.AdminToken),
-		Metrics: showing(ofProcess(&s.traffic)), GuardMetrics: s.cert != nil,
+		Metrics: metrics.Handler(metrics.OfProcess(&s.traffic)), GuardMetrics: s.cert != nil,
 		Build: control.Build(b), Ready: s.ready.Load, Now: engineTime.Now, Log: c.Log,
 	})
 	s.server = httpapi.NewServer(s.whileReady(h), httpapi.ServerOptions{Name: "simulator", NewRequestID: machine.RequestID, Log: c.Log})
@@ -189,7 +190,7 @@ func (s *ServedSim) Shutdown() error {
 	s.ready.Store(false)
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
 	defer cancel()
-	return errors.Join(drained(ctx, s.server, func() bool { return s.traffic.inHand.Load() != 0 }, s.config.Log), s.close())
+	return errors.Join(drained(ctx, s.server, func() bool { return s.traffic.InHand.Load() != 0 }, s.config.Log), s.close())
 }
 
 func (s *ServedSim) close() error {

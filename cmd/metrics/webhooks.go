@@ -1,4 +1,4 @@
-package engine
+package metrics
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
@@ -6,9 +6,9 @@ import (
 	"pixd/actors/webhook"
 )
 
-// webhookMetrics collects the figures of the merchants' webhooks. No label names a webhook,
+// Webhooks collects the figures of the merchants' webhooks. No label names a webhook,
 // because there may be any number of them.
-type webhookMetrics struct{ of *webhook.Dispatcher }
+type Webhooks struct{ Of *webhook.Dispatcher }
 
 var (
 	webhookAttempts = prometheus.NewDesc("pixd_webhook_attempts_total",
@@ -30,7 +30,7 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (w webhookMetrics) Describe(out chan<- *prometheus.Desc) {
+func (w Webhooks) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		webhookAttempts, webhookEnded, webhookRunning, webhookPlaces, webhookInLine, webhookAside, webhookSubscriptions, webhookOldest,
 	} {
@@ -39,8 +39,8 @@ func (w webhookMetrics) Describe(out chan<- *prometheus.Desc) {
 }
 
 // Collect implements prometheus.Collector.
-func (w webhookMetrics) Collect(out chan<- prometheus.Metric) {
-	m := w.of.Measure()
+func (w Webhooks) Collect(out chan<- prometheus.Metric) {
+	m := w.Of.Measure()
 	for result, n := range m.Attempts {
 		out <- prometheus.MustNewConstMetric(webhookAttempts, prometheus.CounterValue, float64(n), result)
 	}
@@ -58,7 +58,7 @@ func (w webhookMetrics) Collect(out chan<- prometheus.Metric) {
 	gauge(webhookSubscriptions, float64(m.Due), "due")
 	gauge(webhookSubscriptions, float64(m.Waiting), "waiting")
 	gauge(webhookSubscriptions, float64(m.Failing), "failing")
-	if oldest, err := w.of.Oldest(); err == nil {
+	if oldest, err := w.Of.Oldest(); err == nil {
 		gauge(webhookOldest, float64(oldest)/1000)
 	}
 }

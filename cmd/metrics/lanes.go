@@ -1,4 +1,4 @@
-package engine
+package metrics
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
@@ -7,8 +7,8 @@ import (
 	"pixd/actors/transfer"
 )
 
-// laneMetrics collects the figures of the lanes to a scheme in another process.
-type laneMetrics struct{ lanes *transfer.Lanes }
+// Lanes collects the figures of the lanes to a scheme in another process.
+type Lanes struct{ Of *transfer.Lanes }
 
 var (
 	schemeRepeats = prometheus.NewDesc("pixd_scheme_repeats_waiting",
@@ -18,14 +18,14 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (l laneMetrics) Describe(out chan<- *prometheus.Desc) {
+func (l Lanes) Describe(out chan<- *prometheus.Desc) {
 	out <- schemeRepeats
 	out <- schemeDown
 }
 
 // Collect implements prometheus.Collector.
-func (l laneMetrics) Collect(out chan<- prometheus.Metric) {
-	c := l.lanes.Counts()
+func (l Lanes) Collect(out chan<- prometheus.Metric) {
+	c := l.Of.Counts()
 	down := 0.0
 	if c.Down {
 		down = 1
@@ -34,10 +34,10 @@ func (l laneMetrics) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(schemeDown, prometheus.GaugeValue, down)
 }
 
-// pools returns the figures of the lanes' places, by the lane's name.
-func (l laneMetrics) pools() pools {
-	return pools{
-		"payments":  func() fair.Counts { return l.lanes.Counts().Payments },
-		"questions": func() fair.Counts { return l.lanes.Counts().Questions },
+// Pools returns the figures of the lanes' places, by the lane's name.
+func (l Lanes) Pools() Pools {
+	return Pools{
+		"payments":  func() fair.Counts { return l.Of.Counts().Payments },
+		"questions": func() fair.Counts { return l.Of.Counts().Questions },
 	}
 }

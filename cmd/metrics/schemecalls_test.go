@@ -1,4 +1,4 @@
-package engine
+package metrics
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func (s *fixedAnswer) Return(context.Context, scheme.Refund) (scheme.State, erro
 // and that what the scheme answers is passed on.
 func TestSchemeCallsCount(t *testing.T) {
 	under := &fixedAnswer{}
-	s := &schemeCalls{Scheme: under}
+	s := NewSchemeCalls(under)
 	refused := &scheme.Refused{Code: ledger.RefuseProvider}
 	for n, err := range []error{nil, fmt.Errorf("wrapped: %w", refused), errors.New("connection reset")} {
 		under.err = err

@@ -1,0 +1,112 @@
+package metrics
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pixd/actors/layout"
+	"pixd/actors/pix"
+)
+
+// State collects how much an engine has in memory, in work and on disk.
+type State struct {
+	Rows     layout.Rows
+	Now      func() pix.Millis
+	Accounts func() int             // accounts in memory
+	Waiting  func() uint64          // entries that wait until they are durable
+	Free     func() (uint64, error) // free bytes of the disk on which the journal lies
+
+	mu      sync.Mutex
+	counted time.Time // when the counts below were made
+	waiting map[layout.DueKind]int
+	orphans int
+}
+
+// mostCounted is up to where transfers that wait are counted, and countEvery the shortest time
+// between two counts: they are counted anew for whoever asks.
+const (
+	mostCounted = 100_000
+	countEvery  = time.Second
+)
+
+var (
+	accountsInMemory = prometheus.NewDesc("pixd_accounts_in_memory",
+		"Accounts whose actor is in memory; one without work leaves it after a minute.", nil, nil)
+	entriesWaiting = prometheus.NewDesc("pixd_journal_entries_waiting",
+		"Entries of the journal that wait until they are durable.", nil, nil)
+	diskFree = prometheus.NewDesc("pixd_disk_free_bytes",
+		"Free space of the disk on which the journal lies.", nil, nil)
+	transfersWaiting = prometheus.NewDesc("pixd_transfers_waiting",
+		"Payouts and refunds without an outcome, by what they wait for: sending and settlement of the scheme, doubt of what became of a call to it, capacity of the directory, approval of an operator. At most 100000 are counted.",
+		[]string{"for"}, nil)
+	transfersOrphaned = prometheus.NewDesc("pixd_transfers_orphaned",
+		"Accepted payouts and refunds that the scheme has not answered for the time of --orphan-after. At most 100000 are counted.", nil, nil)
+	casesWaiting = prometheus.NewDesc("pixd_med_cases_waiting",
+		"Special-return cases of which a deadline is to come. At most 100000 are counted.", nil, nil)
+)
+
+// waitFor names what transfers of each kind of due row wait for.
+var waitFor = map[layout.DueKind]string{
+	layout.DueSending: "sending", layout.DueTransfer: "settlement", layout.DueDoubt: "doubt",
+	layout.DueQueued: "capacity", layout.DueApproval: "approval",
+}
+
+// Describe implements prometheus.Collector.
+func (s *State) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{accountsInMemory, entriesWaiting, diskFree, transfersWaiting, transfersOrphaned, casesWaiting} {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector. What cannot be read is left out.
+func (s *State) Collect(out chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, n float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, n, labels...)
+	}
+	gauge(accountsInMemory, float64(s.Accounts()))
+	gauge(entriesWaiting, float64(s.Waiting()))
+	if free, err := s.Free(); err == nil {
+		gauge(diskFree, float64(free))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.count() != nil {
+		return
+	}
+	for kind, what := range waitFor {
+		gauge(transfersWaiting, float64(s.waiting[kind]), what)
+	}
+	gauge(transfersOrphaned, float64(s.orphans))
+	gauge(casesWaiting, float64(s.waiting[layout.DueCase]))
+}
+
+// count counts the due rows, unless it has just done so.
+func (s *State) count() (err error) {
+	if time.Since(s.counted) < countEvery {
+		return nil
+	}
+	waiting := map[layout.DueKind]int{}
+	for _, kind := range layout.DueKinds() {
+		if waiting[kind], err = s.rows(kind, math.MaxInt64); err != nil {
+			return err
+		}
+	}
+	orphans, err := s.rows(layout.DueTransfer, s.Now()+1)
+	if err == nil {
+		s.waiting, s.orphans, s.counted = waiting, orphans, time.Now()
+	}
+	return err
+}
+
+// rows counts a kind's due rows whose time is before until.
+func (s *State) rows(kind layout.DueKind, until pix.Millis) (n int, err error) {
+	lo, hi := layout.DueRange(kind, 0, until)
+	err = s.Rows.Scan(lo, hi, func([]byte, []byte) (bool, error) {
+		n++
+		return n < mostCounted, nil
+	})
+	return n, err
+}
