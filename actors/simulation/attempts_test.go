@@ -80,7 +80,7 @@ func (l *life) mayRun(t *webhook.Task) {
 	if d.now.state != layout.DeliveryPending {
 		l.fail("event %d for subscription %v is %v, and is attempted", t.Sequence, t.Target, d.now.state)
 	}
-	d.busy = true
+	d.busy, d.after = true, l.pump.changes[t.Target]
 	if s := l.hooks.made[t.Target]; t.Subscription != nil && s != nil && s.ended {
 		l.fail("event %d is sent to subscription %v, which has ended", t.Sequence, t.Target)
 	}
@@ -122,6 +122,7 @@ func (l *life) finish(i int) {
 	r := a.result
 	r.Answer = a.answer
 	r.End(a.began, l.time.Read(), l.pump.ahead, uint16(l.rng.Uint32()))
+	l.pump.inbox.Into(l.pump.machine)
 	o := l.pump.machine.Done(a.task, r)
 	d := l.hooks.known[a.name]
 	l.rightOutcome(a, d, &r, &o)
@@ -148,6 +149,10 @@ func (l *life) finish(i int) {
 func (l *life) rightOutcome(a *attempt, d *hookDelivery, r *webhook.Result, o *webhook.Outcome) {
 	tries := d.now.tries
 	d.last = false
+	if r.Status/100 != 2 && d.after != l.pump.changes[a.task.Target] {
+		l.rightAnew(a, tries, r, o)
+		return
+	}
 	want := layout.DeliveryPending
 	switch {
 	case r.Status/100 == 2:
@@ -177,6 +182,16 @@ func (l *life) rightOutcome(a *attempt, d *hookDelivery, r *webhook.Result, o *w
 	l.pump.paused[a.task.Target] = max(l.pump.paused[a.task.Target], l.clock+max(1_000, pix.Millis(r.RetryAfter.Milliseconds())))
 	if want == layout.DeliveryPending {
 		l.rightWait(a, tries, r, o)
+	}
+}
+
+// rightAnew checks what the machine makes of a failure at the receiver that a subscription had before it
+// was changed: the present one gets the event at once.
+func (l *life) rightAnew(a *attempt, tries int, r *webhook.Result, o *webhook.Outcome) {
+	l.count("webhook: failed at the receiver before a change")
+	if o.State != layout.DeliveryPending || o.Stop || o.Next.Due != l.hookTime() || int(o.Next.Tries) != tries+1 {
+		l.fail("event %d for subscription %v: the receiver before the change answered %d, and it is %v (%v), due in %d ms as try %d",
+			a.task.Sequence, a.task.Target, r.Status, o.State, o.Stop, o.Next.Due-l.hookTime(), o.Next.Tries)
 	}
 }
 

@@ -24,6 +24,7 @@ type hookDelivery struct {
 	soon   pix.Millis // simulated time of the next attempt, if no crash comes before; 0: unknown
 	last   bool       // its schedule was over at the newest attempt
 	buried bool       // it ended with its subscription
+	after  int        // changes of its subscription that the machine knew at the newest attempt
 }
 
 // standing is what the rows of a delivery say.

@@ -52,6 +52,7 @@ type pump struct {
 	handed   int                          // tasks that the machine has handed out and that have not begun
 	paused   map[layout.Target]pix.Millis // simulated time until which a subscription may pause after a failure
 	inbox    *webhook.Inbox               // what the machine is told before its next step
+	changes  map[layout.Target]int        // how often the inbox was told that a subscription changed
 }
 
 // schedules are over within a run.
@@ -87,7 +88,7 @@ func (l *life) newPump() pump {
 	}
 	return pump{
 		machine: webhook.New(schedule, l.hooks.bounds), schedule: schedule,
-		paused: map[layout.Target]pix.Millis{}, ahead: webhook.Ahead(l.time.Read()), inbox: new(webhook.Inbox),
+		paused: map[layout.Target]pix.Millis{}, ahead: webhook.Ahead(l.time.Read()), inbox: new(webhook.Inbox), changes: map[layout.Target]int{},
 	}
 }
 
@@ -212,7 +213,12 @@ func (r hookRows) Subscription(t layout.Target) (*ledger.Subscription, error) {
 func (l *life) hookRows() hookRows { return hookRows{rows{l.journal}} }
 
 // Emitted implements account.Webhooks.
-func (l *life) Emitted(r *ledger.Record) { l.pump.inbox.Emitted(r) }
+func (l *life) Emitted(r *ledger.Record) {
+	if s := r.Subscription; s != nil {
+		l.pump.changes[layout.Target{Account: r.Account, Number: s.ID.Number()}]++
+	}
+	l.pump.inbox.Emitted(r)
+}
 
 // durable reports whether an account's record is durable.
 func (l *life) durable(id pix.AccountID, seq uint64) bool {

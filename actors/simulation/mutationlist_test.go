@@ -642,10 +642,16 @@ var mutations = []mutation{
 		"if n := int(t.Tries); over || n >= len(m.schedule) || n > 0 && n == len(m.schedule)-1 {",
 	},
 	{
+		"former-receiver-counts", "the answer of the receiver before a change ends the delivery, or stops the subscription",
+		"actors/webhook/outcome.go",
+		"if t.attempt.changes != q.changes {",
+		"if t.attempt.changes > q.changes {",
+	},
+	{
 		"schedule-begins-anew", "a process that remembers no failure, as after a crash, begins a delivery's schedule anew",
 		"actors/webhook/turns.go",
-		"\t\ttasks = append(tasks, q.begin(m.begin(c, q.target, now)))",
-		"\t\tt := q.begin(m.begin(c, q.target, now))\n\t\tif c == good {\n\t\t\tt.Tries = 0\n\t\t}\n\t\ttasks = append(tasks, t)",
+		"\t\ttasks = append(tasks, q.begin(a))",
+		"\t\tt := q.begin(a)\n\t\tif c == good {\n\t\t\tt.Tries = 0\n\t\t}\n\t\ttasks = append(tasks, t)",
 	},
 	{
 		"resting-queue-forgotten", "a subscription of which nothing is due now is forgotten together with what is due later",
@@ -680,7 +686,7 @@ var mutations = []mutation{
 	{
 		"change-of-subscription-unheard", "a subscription that has ended is remembered as active",
 		"actors/webhook/machine.go",
-		"\tq.subscription = nil\n\tq.restart(",
+		"\tq.subscription = nil\n\tq.changes++\n\tq.restart(",
 		"\tq.restart(",
 	},
 	{

@@ -213,6 +213,7 @@ func (d *Dispatcher) rested(pid *actor.PID) {
 // attempted takes the result of a child actor.
 func (d *Dispatcher) attempted(t *Task, r Result) {
 	d.mu.Lock()
+	d.inbox.Into(d.machine) // whether the subscription has changed meanwhile
 	o := d.machine.Done(*t, r)
 	d.mu.Unlock()
 	d.counts.attempt(r, o.State)

@@ -3,6 +3,7 @@ package webhook
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"pixd/actors/layout"
 	"pixd/actors/ledger"
@@ -82,6 +83,27 @@ func TestBuryWhileOneRuns(t *testing.T) {
 	r.Changed(target(1))
 	r.quiet()
 	r.shelf.expectState(t, target(1), 1, "dead")
+}
+
+// TestFormerReceiver checks that what an attempt meets that began before the subscription changed ends neither
+// the delivery, which is attempted again at once, nor the subscription; the answer to the next attempt counts.
+func TestFormerReceiver(t *testing.T) {
+	for _, status := range []int{410, 500, 503} {
+		r := newRig(t, nil)
+		r.emit(target(1), 1)
+		for range len(schedule) { // the next attempt is the last one
+			r.now = r.answers(r.one(), 500).Next.Due
+		}
+		former := r.one()
+		r.Changed(target(1))
+		if o := r.ends(former, Result{Answer: Answer{Status: status, RetryAfter: time.Hour}}); o.Stop || o.State != layout.DeliveryPending || o.Next.Due != r.now {
+			t.Fatalf("%d of the former receiver: %+v", status, o)
+		}
+		if o := r.answers(r.one(), 410); !o.Stop || o.State != layout.DeliveryDead {
+			t.Errorf("410 of the present receiver: %+v", o)
+		}
+		r.shelf.expectState(t, target(1), 1, "dead")
+	}
 }
 
 // TestAgain checks that a delivery in any state is put back in line: it is due now, its

@@ -104,7 +104,8 @@ func (m *Machine) Wake(p layout.Pending) {
 }
 
 // Changed tells the machine that a subscription has changed. Its receiver may be another one now, so a pause
-// that the one before has asked for ends.
+// that the one before has asked for ends, and what an attempt that runs will meet there ends neither the
+// delivery nor the subscription.
 func (m *Machine) Changed(t layout.Target) {
 	if f, bad := m.bad[t]; bad {
 		f.pause = 0
@@ -112,6 +113,7 @@ func (m *Machine) Changed(t layout.Target) {
 	}
 	q := m.queue(t)
 	q.subscription = nil
+	q.changes++
 	q.restart(layout.Pending{})
 	m.line(q)
 }

@@ -69,6 +69,9 @@ func (m *Machine) Done(t Task, r Result) Outcome {
 		q.wide = min(2*q.wide, m.bounds.Each)
 		return t.endDelivery(r, layout.DeliveryDelivered, "")
 	}
+	if t.attempt.changes != q.changes { // that was the receiver before
+		return t.again(r, r.Now)
+	}
 	q.wide = 1
 	m.failed(q, r)
 	if r.Status == http.StatusGone {

@@ -30,6 +30,8 @@ type attempt struct {
 	target layout.Target
 	pool   *pool // where it is counted
 	over   bool
+
+	changes uint64 // of the queue, when the attempt began
 }
 
 // class returns the class of a subscription.

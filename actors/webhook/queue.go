@@ -22,6 +22,8 @@ type queue struct {
 	dry     bool                  // the last load read all that was due then
 	next    pix.Millis            // due time of the first row that is not due yet; 0: there was none
 
+	changes uint64 // how often the subscription has changed
+
 	wide   int                               // how many attempts may run at once, while all succeed
 	status map[uint64]*layout.DeliveryStatus // of loaded deliveries that were attempted before
 }

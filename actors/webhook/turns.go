@@ -79,7 +79,9 @@ func (m *Machine) turn(q *queue, c class, now pix.Millis, rows Rows, tasks []Tas
 	case !q.active():
 		tasks = append(tasks, q.bury())
 	default:
-		tasks = append(tasks, q.begin(m.begin(c, q.target, now)))
+		a := m.begin(c, q.target, now)
+		a.changes = q.changes
+		tasks = append(tasks, q.begin(a))
 	}
 	if len(q.running) < q.width(m.bounds.Each) {
 		m.line(q)
