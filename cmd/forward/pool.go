@@ -30,6 +30,7 @@ type pool struct {
 
 	places chan struct{} // has one entry for each connection in use
 	dials  chan struct{} // and one for each that is being opened
+	back   chan struct{} // wakes those who wait to open one when a connection comes back
 	over   chan struct{} // closed when the pool is retired
 
 	mu      sync.Mutex
@@ -45,7 +46,7 @@ func newPool(name, where string, t *tls.Config) (*pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the owner's URL: %w", err)
 	}
-	p := &pool{name: name, url: where, address: u.Host, places: make(chan struct{}, maxConns), dials: make(chan struct{}, maxDials), over: make(chan struct{}), used: map[*link]struct{}{}}
+	p := &pool{name: name, url: where, address: u.Host, places: make(chan struct{}, maxConns), dials: make(chan struct{}, maxDials), back: make(chan struct{}, maxDials), over: make(chan struct{}), used: map[*link]struct{}{}}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https" || u.Port() == "":
 		return nil, fmt.Errorf("the owner's URL %q must be http://host:port or https://host:port", where)
@@ -80,28 +81,44 @@ func (p *pool) get(until time.Time) (*link, error) {
 
 // connect returns an idle connection, or a new one.
 func (p *pool) connect(until time.Time) (*link, error) {
-	if l := p.rested(until); l != nil {
-		return l, p.use(l)
+	l, err := p.await(until)
+	if err != nil {
+		return nil, err
+	}
+	if l == nil {
+		defer func() { <-p.dials }()
+		if l, err = dial(p.address, p.tls, until); err != nil {
+			p.clear()
+			return nil, err
+		}
+	}
+	return l, p.use(l)
+}
+
+// await returns an idle connection; nil: the caller has a place to open one, which it must give back.
+func (p *pool) await(until time.Time) (*link, error) {
+	l := p.rested(until)
+	if l != nil {
+		return l, nil
 	}
 	turn := time.NewTimer(min(time.Until(until), greetFor)) // the owner may be another by then
 	defer turn.Stop()
-	select {
-	case p.dials <- struct{}{}:
-		defer func() { <-p.dials }()
-	case <-p.over:
-		return nil, errOver
-	case <-turn.C:
-		return nil, errNoPlace
+	for l == nil {
+		select {
+		case p.dials <- struct{}{}:
+			if l = p.rested(until); l != nil {
+				<-p.dials
+			}
+			return l, nil
+		case <-p.back:
+			l = p.rested(until)
+		case <-p.over:
+			return nil, errOver
+		case <-turn.C:
+			return nil, errNoPlace
+		}
 	}
-	if l := p.rested(until); l != nil {
-		return l, p.use(l)
-	}
-	l, err := dial(p.address, p.tls, until)
-	if err != nil {
-		p.clear()
-		return nil, err
-	}
-	return l, p.use(l)
+	return l, nil
 }
 
 // rested returns an idle connection that can be used; nil: there is none.
@@ -153,6 +170,10 @@ func (p *pool) put(l *link) {
 	}
 	l.since = time.Now()
 	p.idle = append(p.idle, l)
+	select {
+	case p.back <- struct{}{}:
+	default:
+	}
 	if !p.reaping {
 		p.reaping = true
 		time.AfterFunc(idleFor, p.reap)

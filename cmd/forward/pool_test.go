@@ -255,3 +255,36 @@ func TestSilentCut(t *testing.T) {
 	p.drop(links[0])
 	p.drop(links[1])
 }
+
+// TestWaitsForOneThatComesBack checks that who waits to open a connection, because as many as may be are
+// being opened, takes one that comes back before.
+func TestWaitsForOneThatComesBack(t *testing.T) {
+	o := newOwner(t, "", nil, echo)
+	p, err := newPool("o", "http://"+o.address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.retire(0, 0)
+	until := time.Now().Add(10 * time.Second)
+	first, err := p.get(until)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range maxDials {
+		p.dials <- struct{}{}
+	}
+	got := make(chan *link, 1)
+	began := time.Now()
+	go func() {
+		l, _ := p.get(until)
+		got <- l
+	}()
+	time.Sleep(20 * time.Millisecond) // it waits by now
+	p.put(first)
+	if l := <-got; l != first || time.Since(began) > greetFor/2 {
+		t.Errorf("got %p after %v, not %p", l, time.Since(began), first)
+	}
+	if len(p.places) != 1 {
+		t.Errorf("%d places taken", len(p.places))
+	}
+}
