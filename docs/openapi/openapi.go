@@ -33,6 +33,12 @@ var simulator []byte
 // Simulator describes the paths below /sim.
 var Simulator = Document{"simulator", "Simulator", simulator}
 
+//go:embed scheme.yaml
+var scheme []byte
+
+// Scheme describes the protocol between an engine and a scheme in another process.
+var Scheme = Document{"scheme", "Scheme protocol", scheme}
+
 // JSON returns the document as JSON.
 func (d Document) JSON() ([]byte, error) {
 	b, err := yaml.YAMLToJSON(d.YAML)

@@ -29,7 +29,7 @@ var page = template.Must(template.ParseFS(files, "page.html"))
 const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // OfOperators are the documents that the operator listener shows.
-var OfOperators = []openapi.Document{openapi.Operator, openapi.Merchant, openapi.Simulator}
+var OfOperators = []openapi.Document{openapi.Operator, openapi.Merchant, openapi.Simulator, openapi.Scheme}
 
 // Routes adds the pages of the documents below /docs: that of the first document at /docs itself. They
 // need no token. It panics where a document cannot be read, which a test finds.

@@ -38,7 +38,7 @@ func New(o Options) fasthttp.RequestHandler {
 	r := router.New()
 	control.Strict(r)
 	control.Probes(r, o.Build, o.Ready)
-	reference.Routes(r, openapi.Simulator)
+	reference.Routes(r, openapi.Simulator, openapi.Scheme)
 	Routes(r, o.Sim, o.Now, o.Log)
 	Provide(r, o.Sim, o.Guard, o.Log)
 	r.GET("/metrics", o.Metrics)

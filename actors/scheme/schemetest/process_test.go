@@ -60,7 +60,7 @@ func serve(t *testing.T, h fasthttp.RequestHandler) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httpapi.NewServer(h, httpapi.ServerOptions{Name: "test", Log: quiet})
+	s := httpapi.NewServer(held(h), httpapi.ServerOptions{Name: "test", Log: quiet})
 	go func() { _ = s.Serve(httpapi.Limit(l, httpapi.ConnectionOptions{Log: quiet})) }()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond) // a short time, because the shutdown would wait for the connections that clients keep open
@@ -201,7 +201,7 @@ func TestMain(m *testing.M) {
 	if binaryFolder, err = os.MkdirTemp("", "pixd-sim"); err != nil {
 		panic(err)
 	}
-	code := m.Run()
+	code := documented(m.Run)
 	if err := os.RemoveAll(binaryFolder); err != nil {
 		panic(err)
 	}

@@ -21,15 +21,15 @@ func Main(of openapi.Document, c **Contract, run func() int) int {
 	*c = read
 	flag.Parse()
 	code := run()
-	if unseen := read.Unseen(); code == 0 && len(unseen) > 0 && allTests() {
+	if unseen := read.Unseen(); code == 0 && len(unseen) > 0 && AllTests() {
 		fmt.Fprintf(os.Stderr, "no test shows what the document %s has:\n\t%s\n", of.Name, strings.Join(unseen, "\n\t"))
 		return 1
 	}
 	return code
 }
 
-// allTests reports whether no test was left out.
-func allTests() bool {
+// AllTests reports whether this run of a package's tests left none out.
+func AllTests() bool {
 	for _, name := range []string{"test.run", "test.skip", "test.list", "test.fuzz", "test.bench"} {
 		if f := flag.Lookup(name); f != nil && f.Value.String() != "" {
 			return false
