@@ -222,13 +222,15 @@ func parse(t *testing.T, file string, src any) source {
 	return source{file, path.Dir(file), tree}
 }
 
-// everySource returns every Go file of the module that is not a test.
+// everySource returns every Go file of the module that is not a test. A folder with a go.mod of its own is another module.
 func everySource(t *testing.T) (all []source) {
 	err := fs.WalkDir(os.DirFS(moduleRoot), ".", func(p string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case d.IsDir() && p != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
+			return fs.SkipDir
+		case d.IsDir() && p != "." && isModule(p):
 			return fs.SkipDir
 		case strings.HasSuffix(p, ".go") && !strings.HasSuffix(p, "_test.go"):
 			all = append(all, parse(t, p, nil))
@@ -242,6 +244,11 @@ func everySource(t *testing.T) (all []source) {
 		t.Fatalf("only %d files: the root is elsewhere", len(all))
 	}
 	return all
+}
+
+func isModule(folder string) bool {
+	_, err := os.Stat(filepath.Join(moduleRoot, filepath.FromSlash(folder), "go.mod"))
+	return err == nil
 }
 
 // TestFolders checks that the module has no folders besides those in folders.

@@ -47,7 +47,7 @@ func demo(ctx context.Context, out io.Writer, s *engine.Served, dataDir string) 
 	}
 	t := &tour{
 		Merchant: d.merchant, Operator: d.operator.Base, Auth: d.key.ClientID + ":" + d.key.ClientSecret,
-		Secret: d.key.ClientSecret, Token: "$(cat '" + token + "')", Account: d.id, Program: program(), Listen: listenAddress,
+		Client: d.key.ClientID, Secret: d.key.ClientSecret, Token: "$(cat '" + token + "')", Account: d.id, Program: program(), Listen: listenAddress,
 		Supplier: "supplier@example.com",
 	}
 	if n := len(d.earlier); n > 0 { // the same payment as in an earlier tour would be a repeat of it
@@ -90,9 +90,9 @@ func program() string {
 // the customer's payment; it is chosen beforehand, so that the request of its refund can be
 // signed beforehand too.
 type tour struct {
-	Merchant, Operator, Auth, Secret, Token, Account, Payment string
-	Program, Listen, Supplier                                 string
-	Again                                                     bool // the account has had a tour before
+	Merchant, Operator, Auth, Client, Secret, Token, Account, Payment string
+	Program, Listen, Supplier                                         string
+	Again                                                             bool // the account has had a tour before
 }
 
 //go:embed tour.txt

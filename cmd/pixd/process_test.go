@@ -59,7 +59,7 @@ var theBinary = sync.OnceValue(func() string {
 			return filepath.SkipDir
 		}
 		switch filepath.Ext(path) {
-		case ".go", ".mod", ".sum", ".py":
+		case ".go", ".mod", ".sum", ".py", ".mjs", ".php", ".java", ".sh", ".yaml", ".md":
 			_, err = os.Stat(path)
 		}
 		return err

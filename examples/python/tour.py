@@ -1,117 +1,149 @@
-"""A tour of the API: charge, pay, look up, be refused, repeat.
+"""A charge, a payout, a page of the statement, a refund, and the webhooks of all of them, with nothing
+but Python's standard library (3.9 or later). The exit code is 0 only if everything went as it should.
 
-Exit code 0 says that everything was as the contract says. It expects an account
-with 20.00 BRL or more and no other traffic, and a scheme that settles a payout
-to any e-mail key, as the engine's own simulator does.
+    python3 tour.py      # the variables that it reads are in ../README.md
 """
 
-from __future__ import annotations
-
+import base64
+import hashlib
+import hmac
+import http.server
+import json
 import os
+import queue
 import sys
+import threading
+import time
+import urllib.error
+import urllib.request
 import uuid
-from typing import Callable
 
-from pixd_client import ApiError, Client, Payout, PixdError, base_units, brl, centavos
-
-
-class Broken(Exception):
-    """Something was not as the contract says."""
+URL = os.environ.get("PIXD_URL", "http://127.0.0.1:8080") + "/api/external"
+ADMIN = os.environ.get("PIXD_ADMIN", "http://127.0.0.1:8081")
+HOOK = os.environ.get("PIXD_HOOK", "127.0.0.1:9098")
+RUN = uuid.uuid4().hex[:12]  # makes the names of this run new ones
 
 
-def must(holds: bool, what: str) -> None:
+def must(holds, what):
     if not holds:
-        raise Broken(what)
+        raise RuntimeError(what)
 
 
-def refused(call: Callable[[], Payout], status: int, code: str, shape: str) -> None:
+def send(method, url, body, headers):
+    """Returns the answer and its headers."""
+    request = urllib.request.Request(url, data=body, method=method, headers={"Content-Type": "application/json", **headers})
     try:
-        payout = call()
-    except ApiError as no:
-        print(f"  refused: HTTP {no.status}, {no.code}: {no.message}")
-        must((no.status, no.code, no.shape) == (status, code, shape), f"want {status} {code}, shape {shape}; have {no}")
-    else:
-        raise Broken(f"{payout.transaction_id} was not refused")
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer), answer.headers
+    except urllib.error.HTTPError as refused:
+        raise RuntimeError(f"{url}: {refused.code} {refused.read().decode()}") from None
 
 
-def tour(client: Client) -> None:
-    run = uuid.uuid4().hex[:12]  # the same amount to the same key twice is one payment to the scheme
-    key = f"tour-{run}@example.com"
-
-    amount = centavos("25.00")
-    charge = client.charge(amount, description="two coffees, já com açúcar ☕", external_id=f"order-{run}")
-    print(f"Charge {charge.transaction_id} of {brl(charge.amount)} BRL is {charge.status}. Its QR code:\n  {charge.qr_code}")
-    must(charge.status == "active", "a new charge is active")
-    must(charge.amount == base_units(amount), "the charge's amount is what was asked")
-    must(charge.external_id == f"order-{run}", "external_id comes back")
-    must(charge.qr_code_image.startswith("data:image/png;base64,"), "the picture is a data URI of a PNG")
-
-    before = client.balance()
-    print(f"Balance {brl(before.balance)} {before.currency}, of which {brl(before.available)} is available.")
-    must(before.currency == "BRL", "the currency is BRL")
-
-    amount = centavos("10.00")
-    payout = client.pay(amount, key, description="supplier", external_id=f"bill-{run}", idempotency_key=f"pay-{run}")
-    print(f"Payout {payout.transaction_id} of {brl(payout.amount)} BRL to {key} is {payout.status}.")
-    must(payout.amount == base_units(amount), "the payout's amount is what was asked")
-    must(payout.net_amount == payout.amount + (payout.fee_amount or 0), "net_amount is amount + fee_amount")
-    must(payout.answer.status == (200 if payout.final else 202), "200 is final, 202 is not")
-    must(not payout.answer.replayed, "the first answer is no replay")
-
-    again = client.pay(amount, key, description="supplier", external_id=f"bill-{run}", idempotency_key=f"pay-{run}")
-    print(f"The same request under the same Idempotency-Key: {again.transaction_id}, replayed: {again.answer.replayed}.")
-    must(again.answer.replayed, "the second answer is a replay")
-    must((again.answer.status, again.answer.raw) == (payout.answer.status, payout.answer.raw), "a replay is unchanged")
-
-    end = client.wait(payout.transaction_id)
-    print(f"The payout ended: {end.status}.")
-    must(end.status in ("settled", "completed"), "the payout settles")
-
-    after = client.balance()
-    print(f"Balance {brl(after.balance)} {after.currency}: it was paid once.")
-    must(before.balance - after.balance == payout.net_amount, "the money moved once")
-
-    for cpf, want in (("12345678909", True), ("12345678900", False)):
-        valid = client.validate_cpf(cpf)
-        print(f"CPF {cpf} is {'valid' if valid else 'not valid'}.")
-        must(valid == want, f"the check digits of {cpf}")
-
-    print("A payout of nothing:")
-    refused(lambda: client.pay(0, key), 400, "bad_request", "4")
-    print("A payout to 11 digits that may be a CPF or a phone:")
-    refused(lambda: client.pay(amount, "11987654321"), 422, "pix_key_ambiguous", "A")
-    print("A payment that does not exist:")
-    try:
-        client.transaction(f"no-{run}")
-        raise Broken("it was found")
-    except ApiError as no:
-        print(f"  refused: HTTP {no.status}, {no.code}: {no.message}")
-        must((no.status, no.code, no.shape) == (404, "not_found", "4"), str(no))
-    must(client.balance().balance == after.balance, "what is refused moves no money")
+def sign(secret, body):
+    """The header hmac of a body whose keys are in alphabetical order."""
+    return hmac.new(secret.encode(), body, hashlib.sha512).hexdigest()
 
 
-def main() -> int:
-    try:
-        client_id, secret = os.environ["PIXD_CLIENT_ID"], os.environ["PIXD_CLIENT_SECRET"]
-    except KeyError as name:
-        print(f"set {name.args[0]}: the README says where to find it", file=sys.stderr)
-        return 2
-    url = os.environ.get("PIXD_URL", "http://127.0.0.1:8080")
-    try:
-        tour(Client(url, client_id, secret))
-        # The same account, the other header form, the other key case.
-        found = Client(url, client_id, secret, scheme="Basic", camel_case=True).balance()
-        must(b'"available"' in found.answer.raw, "a balance in camelCase")
-        print(f"Under HTTP Basic and camelCase the balance is {brl(found.balance)} {found.currency}, too.")
-    except (PixdError, Broken) as wrong:
-        print(f"NOT as the contract says: {wrong}", file=sys.stderr)
-        return 1
-    print("All as the contract says.")
-    return 0
+def call(method, path, fields=None, idempotency_key=None):
+    secret = os.environ["PIXD_CLIENT_SECRET"]
+    headers = {"Authorization": f"ApiKey {os.environ['PIXD_CLIENT_ID']}:{secret}"}
+    if method != "POST":
+        return send(method, URL + path, None, headers)
+    body = json.dumps(fields, sort_keys=True).encode()  # these very bytes are signed and sent
+    headers["hmac"] = sign(secret, body)
+    if idempotency_key:
+        headers["Idempotency-Key"] = idempotency_key
+    return send(method, URL + path, body, headers)
+
+
+def pay_as_customer(qr_code):
+    """Pays a charge in the simulator: a sandbox has this, and a merchant's program does not."""
+    send("POST", ADMIN + "/sim/payments", json.dumps({"qr_code": qr_code}).encode(), {"Authorization": f"Bearer {os.environ['PIXD_ADMIN_TOKEN']}"})
+
+
+def verified(secret, headers, body):
+    """Tells whether the engine signed a webhook, within the last five minutes."""
+    event_id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
+    if not timestamp.isascii() or not timestamp.isdigit() or abs(time.time() - int(timestamp)) > 300:
+        return False
+    key = base64.b64decode(secret[len("whsec_"):])
+    signed = f"{event_id}.{timestamp}.".encode() + body
+    want = b"v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest())
+    signatures = headers.get("webhook-signature", "").encode().split(b" ")  # two after a change of the secret
+    return any([hmac.compare_digest(want, s) for s in signatures])
+
+
+class Receiver(http.server.BaseHTTPRequestHandler):
+    secret, events, seen = "", queue.Queue(), set()  # a real receiver keeps the ids it has seen in its database
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        good = bool(self.secret) and verified(self.secret, self.headers, body)
+        if good and self.headers["webhook-id"] not in self.seen:
+            self.seen.add(self.headers["webhook-id"])
+            self.events.put(json.loads(body))
+        self.send_response(204 if good else 400)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def await_event(kind, transaction_id):
+    """Waits for the event of a transaction, and drops others that come before it."""
+    while True:
+        event = Receiver.events.get(timeout=20)
+        if (event["type"], event["data"]["transaction_id"]) == (kind, transaction_id):
+            return event["data"]
+
+
+def statement():
+    """The transaction ids of all movements: the last page has fewer than a whole one."""
+    data, page = [None] * 5, 0
+    while len(data) >= 5:
+        page += 1
+        data = call("GET", f"/statement?per_page=5&page={page}")[0]["data"]
+        yield from (movement["transaction_id"] for movement in data)
+
+
+def tour():
+    host, port = HOOK.rsplit(":", 1)
+    server = http.server.ThreadingHTTPServer((host, int(port)), Receiver)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    hook, _ = call("POST", "/webhooks", {"url": f"http://{HOOK}/", "events": ["pix.charge.paid", "pix.payout.confirmed", "pix.refund.completed"]})
+    Receiver.secret = hook["secret"]
+    print("subscribed", hook["id"])
+    forged = {"webhook-id": "evt_x", "webhook-timestamp": str(int(time.time())), "webhook-signature": "v1,Zm9yZ2Vk"}
+    must(not verified(hook["secret"], forged, b"{}"), "a forged webhook is refused")
+
+    charge, _ = call("POST", "/pix/cash-in", {"amount": 2500, "description": "2 cafés <já> ☕", "external_id": f"order-{RUN}"})
+    pay_as_customer(charge["qr_code"])
+    paid = await_event("pix.charge.paid", charge["transaction_id"])
+    must(paid["status"] == "completed" and paid["amount"] == 250000, "the charge is completed")
+    print("charge paid", charge["transaction_id"], paid["amount"])
+
+    order = {"amount": 1000, "pix_key": f"supplier+{RUN}@example.com", "external_id": f"bill-{RUN}"}
+    payout, _ = call("POST", "/pix/cash-out", order, f"payout-{RUN}")
+    again, headers = call("POST", "/pix/cash-out", order, f"payout-{RUN}")
+    must(again == payout and headers["X-Idempotent-Replay"] == "true", "the repeat pays nothing")
+    await_event("pix.payout.confirmed", payout["transaction_id"])
+    print("payout settled", payout["transaction_id"], payout["amount"])
+
+    moved = list(statement())
+    must({charge["transaction_id"], payout["transaction_id"]} <= set(moved), "both are in the statement")
+    print("statement read", len(moved), "movements")
+
+    refund, _ = call("POST", "/pix/refund", {"original_transaction_id": charge["transaction_id"], "amount": 500}, f"refund-{RUN}")
+    given = await_event("pix.refund.completed", refund["transaction_id"])
+    must(given["status"] == "settled" and given["remaining_refundable"] == 200000, "the refund settles")
+    print("refund settled", refund["transaction_id"], refund["amount"])
+    call("DELETE", "/webhooks/" + hook["id"])
 
 
 if __name__ == "__main__":
-    # A terminal or a pipe that cannot show "ç" is no reason to stop.
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="backslashreplace")
-    sys.exit(main())
+    try:
+        tour()
+    except KeyError as missing:
+        sys.exit(f"not there: {missing} (../README.md says which variables are needed)")
+    except (RuntimeError, OSError, queue.Empty) as wrong:
+        sys.exit(f"went wrong: {wrong!r}")

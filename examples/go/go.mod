@@ -1,0 +1,3 @@
+module merchant
+
+go 1.24
