@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${VERSION:?}" "${COMMIT:?}" "${PROFILE:?}" "${NFPM:?}" "${SBOM:?}"
 ARCHITECTURES=${ARCHITECTURES:-amd64 arm64}
-OUT=$PWD/bin/release
+OUT=${OUT:-$PWD/bin/release}
 WORK=$PWD/bin/work
 
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
@@ -71,6 +71,15 @@ packages() { # ARCH
 	done
 }
 
+# materials writes what each binary is made of, as it says itself.
+materials() { # ARCH
+	local name
+	for name in pixd pixbench; do
+		"$WORK/cyclonedx-gomod" bin -json -noserial -notimestamp -std -version "$VERSION" \
+			-output "$OUT/$name-${VERSION#v}-linux-$1.cdx.json" "$WORK/$1/$name"
+	done
+}
+
 archive() { # ARCH
 	local top=pixd-${VERSION#v}-linux-$1
 	rm -rf "${WORK:?}/$top"
@@ -88,15 +97,14 @@ for arch in $(printf '%s\n' $ARCHITECTURES "$(go env GOHOSTARCH)" | sort -u); do
 done
 pages
 GOBIN=$WORK go install "$NFPM"
+GOBIN=$WORK go install "$SBOM"
 for arch in $ARCHITECTURES; do
 	rm -rf "$WORK/stage"
 	mkdir "$WORK/stage"
 	cp -r "$WORK/$arch/." "$WORK/man" "$WORK/completion" "$WORK/licenses.txt" "$WORK/stage/"
 	packages "$arch"
 	archive "$arch"
-done
-for name in pixd pixbench; do
-	go run "$SBOM" app -json -licenses=false -noserial -std -main "cmd/$name" -output "$OUT/$name-${VERSION#v}.cdx.json" .
+	materials "$arch"
 done
 (cd "$OUT" && sha256sum -- * >SHA256SUMS)
 ls -l "$OUT"

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
