@@ -36,7 +36,7 @@ pages() {
 	local name shell
 	mkdir -p "$WORK/completion"
 	for name in pixd pixbench; do
-		go test -vet=off "./cmd/$name" -run '^TestManualPages$' -count=1 -man.dir "$WORK/man"
+		env -u CGO_ENABLED go test -vet=off "./cmd/$name" -run '^TestManualPages$' -count=1 -man.dir "$WORK/man"
 		for shell in bash zsh fish; do
 			"$WORK/$(go env GOHOSTARCH)/$name" completion "$shell" >"$WORK/completion/$name.$shell"
 		done

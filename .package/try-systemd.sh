@@ -24,9 +24,8 @@ step "started: systemctl returns when the engine serves"
 printf 'PIXD_SIM_SETTLE_DELAY=0\nPIXD_MIN_FREE_DISK=0\n' >>/etc/pixd/pixd.env
 systemctl enable -q --now pixd
 curl -sf http://127.0.0.1:8081/readyz >/dev/null || fail "not ready"
-systemctl show -p User,ActiveState,StatusText pixd
 is "its user" "$(stat -c %U "/proc/$(pid)")" pixd
-grep -q 'Max open files *65536' "/proc/$(pid)/limits" || fail "its limit of open files: $(grep open "/proc/$(pid)/limits")"
+is "its limit of open files" "$(systemctl show -p LimitNOFILE --value pixd)" 65536
 systemd-analyze security pixd --no-pager | tail -n 1
 
 step "worked with: an account with money, a snapshot, metrics of the process"
@@ -51,6 +50,7 @@ step "reloaded by SIGHUP"
 was=$(pid)
 systemctl reload pixd
 is "its process" "$(pid)" "$was"
+systemctl is-active -q pixd || fail "it has ended"
 
 step "upgraded while it runs, with its settings and data"
 dpkg -i /packages/1.1.0/pixd_1.1.0_*.deb

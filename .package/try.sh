@@ -6,6 +6,7 @@
 # next time; what happens in it is forgotten.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+mkdir -p bin/tried
 ROOT=${ROOT:-$PWD/bin/debian}
 PACKAGES=$PWD/bin/tried
 ARCH=$(go env GOHOSTARCH)
