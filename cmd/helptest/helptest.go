@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -91,7 +92,7 @@ func ManualPages(t *testing.T, root *cobra.Command) {
 		t.Fatal(err)
 	}
 	complete(root)
-	walk(root, func(c *cobra.Command) { c.DisableAutoGenTag = true })
+	walk(root, escape)
 	day := time.Unix(0, 0).UTC() // SOURCE_DATE_EPOCH comes before it
 	header := &doc.GenManHeader{Section: "1", Source: root.Name(), Manual: root.Name() + " manual", Date: &day}
 	if err := doc.GenManTree(root, header, dir); err != nil {
@@ -100,10 +101,24 @@ func ManualPages(t *testing.T, root *cobra.Command) {
 	walk(root, func(c *cobra.Command) {
 		name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
 		page, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil || !strings.Contains(strings.ReplaceAll(string(page), `\`, ""), c.Short) {
-			t.Errorf("%s does not say %q (%v)", name, c.Short, err)
+		text := strings.ReplaceAll(string(page), `\`, "")
+		for _, said := range append(angled.FindAllString(c.Long, -1), c.Short) {
+			if said = strings.ReplaceAll(said, `\`, ""); err != nil || !strings.Contains(text, said) {
+				t.Errorf("%s does not say %q (%v)", name, said, err)
+			}
 		}
 	})
+}
+
+// angled finds what Markdown would take for HTML, such as <data-dir>.
+var angled = regexp.MustCompile(`\\?<[a-z-]+\\?>`)
+
+// escape escapes what Markdown would take for HTML, as manual pages are made of Markdown.
+func escape(c *cobra.Command) {
+	angles := strings.NewReplacer("<", `\<`, ">", `\>`)
+	c.DisableAutoGenTag = true
+	c.Long = angles.Replace(c.Long)
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) { f.Usage = angled.ReplaceAllStringFunc(f.Usage, angles.Replace) })
 }
 
 // complete adds the commands that cobra adds by itself when it is executed.
