@@ -20,7 +20,7 @@ MEASURED = $(shell grep -rl --include='*_test.go' '^func Benchmark' actors cmd h
 # Go would otherwise compile every package a second time.
 export GOFLAGS := $(GOFLAGS) -pgo=off
 
-.PHONY: help build release try-packages run cluster test race lint lint-openapi fuzz bench bench-big microbench once results profile sim nodes mutations faults cluster-faults
+.PHONY: help build release packages run cluster test race lint lint-openapi fuzz bench bench-big microbench once results profile sim nodes mutations faults cluster-faults
 .DEFAULT_GOAL := help
 
 help: ## say what each target does
@@ -33,7 +33,7 @@ build: ## build ./bin/pixd and ./bin/pixbench
 release: ## build bin/release for VERSION: static binaries, .deb, .rpm, archives, bill of materials, checksums (5 minutes)
 	VERSION="$(VERSION)" COMMIT="$(COMMIT)" PROFILE="$(PROFILE)" NFPM="$(NFPM)" SBOM="$(SBOM)" .package/release.sh
 
-try-packages: ## install, start, upgrade and remove the packages in a small Debian with systemd, as root (needs debootstrap, systemd-nspawn)
+packages: ## try the packages in a small Debian with systemd: install, start, upgrade, remove (as root; needs debootstrap and systemd-nspawn)
 	.package/try.sh
 
 run: build ## start an engine with a funded demo account in ./pixd-data

@@ -85,7 +85,9 @@ archive() { # ARCH
 	rm -rf "${WORK:?}/$top"
 	cp -r "$WORK/stage" "$WORK/$top"
 	cp README.md CHANGELOG.md .package/pixd.service .package/pixd.env "$WORK/$top/"
-	cp -r docs "$WORK/$top/docs"
+	mkdir -p "$WORK/$top/docs/openapi"
+	cp docs/*.md "$WORK/$top/docs/"
+	cp docs/openapi/*.yaml "$WORK/$top/docs/openapi/"
 	tar -C "$WORK" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode='u=rwX,go=rX' -cf - "$top" |
 		gzip -9n >"$OUT/$top.tar.gz"
 }
@@ -107,4 +109,5 @@ for arch in $ARCHITECTURES; do
 	materials "$arch"
 done
 (cd "$OUT" && sha256sum -- * >SHA256SUMS)
+rm -r "$WORK"
 ls -l "$OUT"

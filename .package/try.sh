@@ -2,12 +2,13 @@
 # Tries the packages as an operator meets them, in a small Debian with systemd as its first
 # process: installed, started, killed, upgraded over a running engine, removed, purged and
 # installed again, with the data looked at after each step; then the same without systemd, and
-# the .rpm. Needs root, debootstrap and systemd-nspawn. The Debian stays in bin/debian for the
-# next time; what happens in it is forgotten.
+# the .rpm. Needs root, debootstrap and systemd-nspawn.
+#
+# The Debian stays in ROOT for the next time; what happens in it is forgotten. KEEP=1 tries the
+# packages again that were built before.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-mkdir -p bin/tried
-ROOT=${ROOT:-$PWD/bin/debian}
+ROOT=${ROOT:-${TMPDIR:-/tmp}/pixd-debian}
 PACKAGES=$PWD/bin/tried
 ARCH=$(go env GOHOSTARCH)
 

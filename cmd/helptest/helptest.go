@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 	"unicode/utf8"
 
@@ -20,6 +19,14 @@ import (
 
 var pages = flag.String("man.dir", "", "write the manual pages into this folder")
 
+// T is what a test is to this package.
+type T interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	TempDir() string
+}
+
 // bare are the names of Go's types, which say nothing about what a flag takes.
 var bare = []string{"", "string", "strings", "stringArray", "int", "ints", "uint", "float", "value"}
 
@@ -28,7 +35,7 @@ const width = 80
 
 // Check checks that each command says what it does, in lines of at most 80 columns, with an
 // example, and that each flag names what it takes. Commands of the root are in groups.
-func Check(t *testing.T, root *cobra.Command) {
+func Check(t T, root *cobra.Command) {
 	t.Helper()
 	complete(root)
 	walk(root, func(c *cobra.Command) {
@@ -51,7 +58,7 @@ func Check(t *testing.T, root *cobra.Command) {
 	})
 }
 
-func checkFlag(t *testing.T, path string, f *pflag.Flag) {
+func checkFlag(t T, path string, f *pflag.Flag) {
 	t.Helper()
 	takes, usage := pflag.UnquoteUsage(f)
 	if usage == "" {
@@ -63,7 +70,7 @@ func checkFlag(t *testing.T, path string, f *pflag.Flag) {
 }
 
 // checkLines checks the width of all lines but those to be pasted.
-func checkLines(t *testing.T, c *cobra.Command) {
+func checkLines(t T, c *cobra.Command) {
 	t.Helper()
 	var out strings.Builder
 	c.SetOut(&out)
@@ -82,7 +89,7 @@ func oneWord(line string) bool { return len(strings.Fields(line)) == 1 }
 
 // ManualPages writes a manual page of each command, into the folder of -man.dir where it is
 // given. Its date is that of SOURCE_DATE_EPOCH, if that is set.
-func ManualPages(t *testing.T, root *cobra.Command) {
+func ManualPages(t T, root *cobra.Command) {
 	t.Helper()
 	dir := *pages
 	if dir == "" {
