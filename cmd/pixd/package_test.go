@@ -14,20 +14,20 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// exposure is how much of the system the unit may expose, by the measure of systemd-analyze.
+// exposure is how much of the system the unit may expose, by systemd's own measure.
 const exposure = 2.0
 
 // TestPackageUnit checks how far the service is shut off from the system.
 func TestPackageUnit(t *testing.T) {
 	t.Parallel()
-	analyze, err := exec.LookPath("systemd-analyze")
+	measure, err := exec.LookPath("systemd-analyze")
 	if err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatal(err)
 		}
 		t.Skip(err)
 	}
-	out, err := exec.CommandContext(t.Context(), analyze, "security", "--offline=true", "--no-pager", filepath.Join("..", "..", ".package", "pixd.service")).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), measure, "security", "--offline=true", "--no-pager", filepath.Join("..", "..", ".package", "pixd.service")).CombinedOutput()
 	found := regexp.MustCompile(`exposure level for pixd\.service: ([0-9.]+)`).FindSubmatch(out)
 	if err != nil || found == nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -29,8 +29,10 @@ var proxies = []proxy{
 	{
 		name: "nginx", example: "nginx/pixd.conf",
 		edit: [][2]string{
-			{"listen 443 ssl", "listen FRONT ssl"}, {"127.0.0.1:8080", "ENGINE"},
-			{"/etc/nginx/tls/cert.pem", "CERT"}, {"/etc/nginx/tls/key.pem", "KEY"},
+			{"listen 443 ssl", "listen FRONT ssl"},
+			{"127.0.0.1:8080", "ENGINE"},
+			{"/etc/nginx/tls/cert.pem", "CERT"},
+			{"/etc/nginx/tls/key.pem", "KEY"},
 		},
 		args: func(config, dir string) []string {
 			return []string{"-p", dir, "-e", "stderr", "-g", fmt.Sprintf("daemon off; pid %s/pid; error_log stderr;", dir), "-c", wrapped(config, dir)}
@@ -125,7 +127,7 @@ func (x *proxy) run(t *testing.T, engine string) (string, *x509.CertPool) {
 	for range 500 {
 		if l, err := net.Dial("tcp", front); err == nil {
 			_ = l.Close()
-			t.Cleanup(func() { _ = c.Process.Signal(os.Interrupt); <-ended })
+			t.Cleanup(func() { t.Log(c.Process.Signal(os.Interrupt), <-ended) })
 			return "https://" + front, pool
 		}
 		select {
