@@ -20,7 +20,7 @@ const exposure = 2.0
 // TestPackageUnit checks how far the service is shut off from the system.
 func TestPackageUnit(t *testing.T) {
 	t.Parallel()
-	measure, err := exec.LookPath("systemd-analyze")
+	measure, err := exec.LookPath("systemd-analyze") //nolint:misspell // its name
 	if err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatal(err)
