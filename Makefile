@@ -5,6 +5,8 @@ LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 SPECTRAL := @stoplight/spectral-cli@6.16.3
 LINTER  := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+NFPM    := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2
+SBOM    := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 FUZZTIME ?= 20s
 PDFTIME  ?= $(FUZZTIME)
 COUNT    ?= 6
@@ -18,7 +20,7 @@ MEASURED = $(shell grep -rl --include='*_test.go' '^func Benchmark' actors cmd h
 # Go would otherwise compile every package a second time.
 export GOFLAGS := $(GOFLAGS) -pgo=off
 
-.PHONY: help build run cluster test race lint lint-openapi fuzz bench bench-big microbench once results profile sim nodes mutations faults cluster-faults
+.PHONY: help build release packages run cluster test race lint lint-openapi fuzz bench bench-big microbench once results profile sim nodes mutations faults cluster-faults
 .DEFAULT_GOAL := help
 
 help: ## say what each target does
@@ -27,6 +29,12 @@ help: ## say what each target does
 build: ## build ./bin/pixd and ./bin/pixbench
 	go build -pgo=$(PROFILE) -ldflags "$(LDFLAGS)" -o bin/pixd ./cmd/pixd
 	go build -pgo=$(PROFILE) -ldflags "$(LDFLAGS)" -o bin/pixbench ./cmd/pixbench
+
+release: ## build bin/release for VERSION: static binaries, .deb, .rpm, archives, bill of materials, checksums (5 minutes)
+	VERSION="$(VERSION)" COMMIT="$(COMMIT)" PROFILE="$(PROFILE)" NFPM="$(NFPM)" SBOM="$(SBOM)" .package/release.sh
+
+packages: ## try the packages in a small Debian with systemd: install, start, upgrade, remove (as root; needs debootstrap and systemd-nspawn)
+	.package/try.sh
 
 run: build ## start an engine with a funded demo account in ./pixd-data
 	PATH="$(CURDIR)/bin:$$PATH" pixd serve --demo

@@ -18,6 +18,9 @@ import (
 // TokenVariable is the environment variable with the operators' token.
 const TokenVariable = "PIXD_ADMIN_TOKEN"
 
+// InstalledToken is the file of the operators' token of an engine that a package has installed.
+const InstalledToken = "/var/lib/pixd/" + engine.TokenFile
+
 // Flags are the flags of every command that calls a running engine.
 type Flags struct {
 	URL       string
@@ -74,7 +77,14 @@ func (f *Flags) token() (token, source string, err error) {
 	}
 	b, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) && f.TokenFile == "" {
+		path = InstalledToken
+		b, err = os.ReadFile(path)
+	}
+	switch {
+	case errors.Is(err, os.ErrNotExist) && f.TokenFile == "":
 		return "", "", fmt.Errorf("no operators' token: set PIXD_ADMIN_TOKEN, or name <data-dir>/%s with --token-file", engine.TokenFile)
+	case errors.Is(err, os.ErrPermission) && f.TokenFile == "":
+		return "", "", fmt.Errorf("no operators' token: %s is for the user pixd: use sudo, or set PIXD_ADMIN_TOKEN, or name a file with --token-file", path)
 	}
 	if err != nil {
 		return "", "", fmt.Errorf("operators' token: %w", err)

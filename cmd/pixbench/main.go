@@ -61,6 +61,7 @@ func root() *cobra.Command {
 	}
 	c.Flags().AddFlagSet(run.Flags())
 	c.AddCommand(run, compareCommand(), limitCommand(), versionCommand())
+	terminal.Help(c)
 	return c
 }
 
@@ -68,6 +69,7 @@ func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print version, commit and Go version",
+		Long:    "Prints the version, the commit that it was built from, and the Go version that built it.",
 		Example: "  pixbench version",
 		Args:    cobra.NoArgs,
 		Run: func(c *cobra.Command, _ []string) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -36,7 +37,7 @@ func runCommand() *cobra.Command {
 	f := &runFlags{admin: operator.Flags{Flag: "admin", Asks: "engine"}, sim: operator.Flags{Flag: "sim", Asks: "simulator"}}
 	scenarios := ""
 	for _, s := range append(bench.Scenarios(), bench.Neighbours()) {
-		scenarios += fmt.Sprintf("\n  %-10s %s", s.Name, s.Says)
+		scenarios += fmt.Sprintf("\n  %-10s %s", s.Name, strings.ReplaceAll(terminal.Fold(s.Says, 66), "\n", "\n"+strings.Repeat(" ", 13)))
 	}
 	c := &cobra.Command{
 		Use:   "run",

@@ -14,7 +14,8 @@ import (
 type adminFlags struct{ operator.Flags }
 
 const adminHelp = "\n\nIt asks a running engine, at --admin, with the operators' token: from --token-file, else from\n" +
-	"PIXD_ADMIN_TOKEN, else from ./pixd-data/admin.token where that is. --json prints the API's answer.\n" +
+	"PIXD_ADMIN_TOKEN, else from ./pixd-data/admin.token, else from " + operator.InstalledToken + ".\n" +
+	"--json prints the API's answer.\n" +
 	"Exit status 1, with one line that says why, where it cannot be done."
 
 // help says how the server is found that a command calls.

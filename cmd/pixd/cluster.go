@@ -19,18 +19,18 @@ import (
 // addCluster declares the flags of a node of several.
 func addCluster(flags *pflag.FlagSet, f *cluster.Flags) {
 	flags.StringVar(&f.Node, "node", "", "`NAME` of this node among several that share the journal; a-z 0-9 -, at most 32; turns the flags --cluster-… and --log… on")
-	flags.StringVar(&f.Listen, "cluster-listen", "", "for the other nodes, with mutual TLS beyond loopback; an embedded etcd takes the next port too")
-	flags.StringVar(&f.Peers, "cluster-peers", "", "`a=URL,b=URL,c=URL`: all nodes, this one too, at their --cluster-listen; the same on every node at its first start")
-	flags.StringVar(&f.TLS.Cert, "cluster-cert", "", "certificate chain in PEM that this node shows the others; for a server and a client, and for the host of its URL")
-	flags.StringVar(&f.TLS.Key, "cluster-key", "", "private key of --cluster-cert, in PEM")
+	flags.StringVar(&f.Listen, "cluster-listen", "", "`ADDRESS` and port for the other nodes, with mutual TLS beyond loopback; an embedded etcd takes the next port too")
+	flags.StringVar(&f.Peers, "cluster-peers", "", "all nodes, this one too, at their --cluster-listen, as `NAME=URL,…`; the same on every node at its first start")
+	flags.StringVar(&f.TLS.Cert, "cluster-cert", "", "`FILE` with a certificate chain in PEM that this node shows the others; for a server and a client, and for the host of its URL")
+	flags.StringVar(&f.TLS.Key, "cluster-key", "", "`FILE` with the private key of --cluster-cert, in PEM")
 	flags.StringVar(&f.CA, "cluster-ca", "", "`FILE` with the CA that the nodes' certificates are signed by, in PEM")
-	flags.StringVar(&f.Log, "log", f.Log, "where the nodes share the journal: embedded, a member of etcd in each of them, or `URL[,URL…]` of an etcd that pixd has for itself")
-	flags.StringVar(&f.LogTLS.Cert, "log-cert", "", "certificate in PEM that an etcd of its own asks for")
-	flags.StringVar(&f.LogTLS.Key, "log-key", "", "private key of --log-cert, in PEM")
+	flags.StringVar(&f.Log, "log", f.Log, "where the nodes share the journal: embedded, a member of etcd in each of them, or the `URL,…` of an etcd that pixd has for itself")
+	flags.StringVar(&f.LogTLS.Cert, "log-cert", "", "`FILE` with a certificate in PEM that an etcd of its own asks for")
+	flags.StringVar(&f.LogTLS.Key, "log-key", "", "`FILE` with the private key of --log-cert, in PEM")
 	flags.StringVar(&f.LogCA, "log-ca", "", "`FILE` with the CA that such an etcd is trusted by, in PEM (default the system's authorities)")
-	flags.StringVar(&f.Reads, "reads", f.Reads, "how an answer that writes nothing proves that this node owns the journal: `lease`, by its clock, or quorum, by asking a majority each time")
-	flags.StringVar(&f.SnapshotOn, "snapshot-on", f.SnapshotOn, "which node makes snapshots: `standby`, while there is one, owner, or any that is asked")
-	flags.StringVar(&f.LogPrefix, "log-prefix", f.LogPrefix, "what all keys in etcd begin with")
+	flags.StringVar(&f.Reads, "reads", f.Reads, "how an answer that writes nothing proves that this node owns the journal, `lease|quorum`: by its clock, or by asking a majority each time")
+	flags.StringVar(&f.SnapshotOn, "snapshot-on", f.SnapshotOn, "which node makes snapshots, `standby|owner|any`: a standby while there is one, the owner, or any that is asked")
+	flags.StringVar(&f.LogPrefix, "log-prefix", f.LogPrefix, "the `TEXT` that all keys in etcd begin with")
 }
 
 func clusterCommand() *cobra.Command {

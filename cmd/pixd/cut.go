@@ -43,7 +43,7 @@ func cutCommand() *cobra.Command {
 	flags := c.Flags()
 	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "the stopped engine's data `FOLDER`")
 	flags.StringVar(&o.To, "to", "", "the new data `FOLDER`")
-	flags.StringVar(&o.TempDir, "temp-dir", os.TempDir(), "where rows are sorted, some 110 bytes for each record")
+	flags.StringVar(&o.TempDir, "temp-dir", os.TempDir(), "`FOLDER` in which rows are sorted, some 110 bytes for each record")
 	flags.StringVar(&until, "until", "", untilHelp)
 	requireFlags(c, "until", "to")
 	return c

@@ -49,7 +49,7 @@ func dumpCommand() *cobra.Command {
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "the engine's data folder")
+	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "the engine's data `FOLDER`")
 	flags.StringVar(&o.Stream, "account", "", "print only the records of this account, `ID`, or of registry or reservations")
 	flags.StringVar(&from, "from", "", "the first day or instant, `T`")
 	flags.StringVar(&to, "to", "", "the last day, or the first instant that does not count, `T`")

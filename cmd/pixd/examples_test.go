@@ -16,21 +16,21 @@ import (
 	"pixd/wal/waltest"
 )
 
-// everyInterpreter is set where a test of an example must fail, and not be skipped, if its interpreter is missing: in CI.
-const everyInterpreter = "PIXD_TEST_EVERY_INTERPRETER"
+// everyProgram is set where a test must fail, and not be skipped, if a program that it runs is not installed: in CI.
+const everyProgram = "PIXD_TEST_EVERY_PROGRAM"
 
-// interpreter returns the path of a program that an example needs.
-func interpreter(t *testing.T, names ...string) string {
+// installed returns the path of a program of several names that a test needs.
+func installed(t *testing.T, names ...string) string {
 	t.Helper()
 	for _, name := range names {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}
 	}
-	if os.Getenv(everyInterpreter) != "" {
-		t.Fatalf("%s is not installed, and %s is set", strings.Join(names, " or "), everyInterpreter)
+	if os.Getenv(everyProgram) != "" {
+		t.Fatalf("%s is not installed, and %s is set", strings.Join(names, " or "), everyProgram)
 	}
-	t.Skipf("%s is not installed: the example is not tried", strings.Join(names, " or "))
+	t.Skipf("%s is not installed", strings.Join(names, " or "))
 	return ""
 }
 
@@ -59,7 +59,7 @@ func TestExamples(t *testing.T) {
 	p := start(t, filepath.Join(t.TempDir(), "data"), "--webhook-allow-insecure")
 	for _, tour := range tours {
 		t.Run(tour.language, func(t *testing.T) {
-			program := interpreter(t, tour.program)
+			program := installed(t, tour.program)
 			s := p.shop()
 			run := func(secret string) ([]byte, error) {
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -26,7 +26,7 @@ func TestGoExampleTypes(t *testing.T) {
 	generate := exec.CommandContext(t.Context(), "go", args...)
 	generate.Dir, generate.Env = folder, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	if out, err := generate.CombinedOutput(); err != nil {
-		if os.Getenv(everyInterpreter) == "" && bytes.Contains(out, []byte("dial tcp")) {
+		if os.Getenv(everyProgram) == "" && bytes.Contains(out, []byte("dial tcp")) {
 			t.Skipf("the generator cannot be had: %s", out)
 		}
 		t.Fatalf("%v\n%s", err, out)

@@ -17,6 +17,7 @@ func journalCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "journal",
 		Short:   "Look into a journal without an engine",
+		Long:    "Checks, prints and copies the journal of a stopped engine. It reads files alone, and needs no token.",
 		Example: "  pixd journal verify --data-dir ./pixd-data\n  pixd journal dump --data-dir ./pixd-data",
 		Args:    cobra.NoArgs, // an unknown subcommand is an error, not a call for help
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
@@ -50,8 +51,8 @@ func verifyCommand() *cobra.Command {
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "the engine's data folder")
-	flags.StringVar(&o.TempDir, "temp-dir", "", "where rows are sorted, some 110 bytes for each record (default the system's folder for temporary files)")
+	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "the engine's data `FOLDER`")
+	flags.StringVar(&o.TempDir, "temp-dir", "", "`FOLDER` in which rows are sorted, some 110 bytes for each record (default the system's folder for temporary files)")
 	return c
 }
 

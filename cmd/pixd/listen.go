@@ -46,10 +46,10 @@ func listenCommand() *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return f.run(c) },
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.listen, "listen", listenAddress, "where webhooks arrive; beyond loopback only with --any-address")
+	flags.StringVar(&f.listen, "listen", listenAddress, "`ADDRESS` and port where webhooks arrive; beyond loopback only with --any-address")
 	flags.BoolVar(&f.anyAddress, "any-address", false, "let --listen be an address that others can reach")
 	flags.StringArrayVar(&f.secrets, "secret", nil, "a subscription's `SECRET`, with which its webhooks are verified (whsec_…)")
-	flags.IntVar(&f.status, "status", http.StatusOK, "answer each webhook with this HTTP status, 200 to 599")
+	flags.IntVar(&f.status, "status", http.StatusOK, "answer each webhook with this HTTP `STATUS`, 200 to 599")
 	flags.BoolVar(&f.json, "json", false, "print one line of JSON for each webhook, for scripts")
 	return c
 }

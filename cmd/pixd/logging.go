@@ -12,8 +12,8 @@ import (
 type logFlags struct{ format, level string }
 
 func (f *logFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.format, "log-format", "text", "text or json")
-	flags.StringVar(&f.level, "log-level", "info", "debug, info, warn or error")
+	flags.StringVar(&f.format, "log-format", "text", "the log's form, `text|json`")
+	flags.StringVar(&f.level, "log-level", "info", "what is logged, this `LEVEL` and above: debug, info, warn or error")
 }
 
 func (f *logFlags) logger() (*slog.Logger, error) {

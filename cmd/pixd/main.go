@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pixd/cmd/operator"
 	"pixd/cmd/terminal"
 )
 
@@ -21,21 +22,54 @@ func main() {
 	}
 }
 
+// The groups of commands in help.
+const (
+	groupRun     = "run"
+	groupMoney   = "money"
+	groupCases   = "cases"
+	groupOperate = "operate"
+	groupDevelop = "develop"
+)
+
 func root() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pixd",
 		Short: "An engine that moves merchants' money over PIX",
-		Long: "pixd holds merchants' PIX money, one actor per account, and answers nothing before it is on disk.\n\n" +
-			"Every flag can be set by an environment variable: --data-dir is PIXD_DATA_DIR.",
-		Example:           "  pixd serve --demo",
+		Long: "pixd holds merchants' PIX money, one actor per account, and answers nothing before it is on disk. " +
+			"`pixd serve` runs the engine; most other commands ask a running one, by its operator API.\n\n" +
+			"Every flag can be set by an environment variable: --data-dir is PIXD_DATA_DIR. The command line comes first.\n\n" +
+			"The operators' token is taken from the file of --token-file, else from PIXD_ADMIN_TOKEN, else from " +
+			"./pixd-data/admin.token, else from " + operator.InstalledToken + ", which the engine of a package has made: " +
+			"`sudo pixd account list` finds it.\n\n" +
+			"An address is a host or IP address and a port, such as 127.0.0.1:8080. A duration is a number and a unit, " +
+			"such as 200ms, 15s, 5m or 2h; a size 500MB or 1GiB. Amounts are base units: 1.00 BRL is 10000. Times are ISO 8601, " +
+			"such as 2027-01-31T12:00:00Z.\n\n" +
+			"Results are on standard output; progress, the log and errors on standard error. Exit status 0: it is done; " +
+			"1: it is not, and a line says why; 3, of serve alone: the journal cannot be written.",
+		Example:           "  pixd serve --demo\n  pixd account create --name \"Loja Aurora\" --document 12345678000195\n  pixd audit",
 		Version:           func() string { v, _ := build(); return v }(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return fromEnvironment(c.Flags()) },
 	}
-	c.AddCommand(serveCommand(), demoCommand(), accountCommand(), keyCommand(), pixKeyCommand(), approveCommand(), declineCommand(), medCommand(), webhookCommand(), statementCommand(), auditCommand(), clockCommand(), clusterCommand(), simCommand(), signCommand(),
-		listenCommand(), snapshotCommand(), journalCommand(), versionCommand())
+	addGroup(c, groupRun, "Run the engine:", serveCommand(), demoCommand())
+	addGroup(c, groupMoney, "Accounts and money:", accountCommand(), keyCommand(), pixKeyCommand(), approveCommand(), declineCommand(), statementCommand())
+	addGroup(c, groupCases, "Cases and webhooks:", medCommand(), webhookCommand())
+	addGroup(c, groupOperate, "Operations:", auditCommand(), snapshotCommand(), journalCommand(), clusterCommand(), clockCommand(), versionCommand())
+	addGroup(c, groupDevelop, "Development:", simCommand(), signCommand(), listenCommand())
+	c.SetHelpCommandGroupID(groupDevelop)
+	c.SetCompletionCommandGroupID(groupDevelop)
+	terminal.Help(c)
 	return c
+}
+
+// addGroup adds commands to a root, in a group of its help.
+func addGroup(root *cobra.Command, id, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: id, Title: title})
+	for _, c := range commands {
+		c.GroupID = id
+		root.AddCommand(c)
+	}
 }
 
 // fromEnvironment sets every flag that is not on the command line and has an environment

@@ -27,7 +27,7 @@ const listHelp = "\n\nWithout --limit and --cursor it shows all, page by page; w
 
 func (f *listFlags) add(c *cobra.Command) {
 	c.Flags().IntVar(&f.limit, "limit", 0, "one page of at most `N` entries, 1 to 200 (default all; 50 with --cursor)")
-	c.Flags().StringVar(&f.cursor, "cursor", "", "one page from this next_cursor on")
+	c.Flags().StringVar(&f.cursor, "cursor", "", "one page from this `CURSOR` on, the next_cursor of the page before")
 }
 
 // list is a list, or one page of it, in the API's answer.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
 
 	"pixd/cmd/cluster"
@@ -46,6 +47,7 @@ func (f *serveFlags) run(c *cobra.Command) error {
 		}
 	}
 	over()
+	announce(daemon.SdNotifyReady, f.Log)
 	return signals.attend(s, f.Log)
 }
 
@@ -60,6 +62,7 @@ func (f *serveFlags) runNode(ctx context.Context, over func(), signals signals) 
 	f.Log.Info("ready", "node", f.cluster.Node, "merchant", s.MerchantAddr.String(), "operator", s.AdminAddr.String(), "cluster", s.ClusterAddr.String(),
 		"scheme", f.Scheme, "data", f.DataDir, "version", v)
 	over()
+	announce(daemon.SdNotifyReady, f.Log)
 	return signals.attend(s, f.Log)
 }
 

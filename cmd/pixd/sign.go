@@ -44,7 +44,7 @@ func signCommand() *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().StringVar(&file, "secret-file", "", "file that holds the client secret (sk_…)")
+	c.Flags().StringVar(&file, "secret-file", "", "`FILE` that holds the client secret (sk_…)")
 	c.Flags().BoolVar(&camel, "camel", false, "the request carries X-Key-Case: camelCase")
 	requireFlags(c, "secret-file")
 	return c

@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/coreos/go-systemd/v22/daemon"
+
 	"pixd/cmd/engine"
 )
 
@@ -72,6 +74,7 @@ func (s signals) attend(what served, log *slog.Logger) error {
 		select {
 		case sig := <-s.stop:
 			log.Info("stopping", "signal", sig.String())
+			announce(daemon.SdNotifyStopping, log)
 			return what.Shutdown()
 		case <-s.reload:
 			what.Reload()

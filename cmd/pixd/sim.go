@@ -23,7 +23,7 @@ func simCommand() *cobra.Command {
 	f := simFlags{SimConfig: engine.SimDefaults()}
 	c := &cobra.Command{
 		Use:   "sim",
-		Short: "Run the scheme simulator as a process of its own, or make the outside world do something",
+		Short: "Run the scheme simulator alone, or make it do something",
 		Long: "Runs the scheme's simulator until SIGTERM or SIGINT, with a book of its own, so that a crash of the\n" +
 			"engine never takes it along. The engine finds it by `pixd serve --scheme http://127.0.0.1:8090`; both\n" +
 			"need the same PIXD_SCHEME_SECRET, of at least 32 bytes. /sim asks for the token in PIXD_ADMIN_TOKEN, of\n" +
@@ -38,14 +38,14 @@ func simCommand() *cobra.Command {
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.DataDir, "data-dir", f.DataDir, "the simulator's book; made for its owner alone")
-	flags.StringVar(&f.Listen, "listen", f.Listen, "where engines ask, /sim and /metrics; beyond loopback only with TLS")
-	flags.StringVar(&f.TLS.Cert, "tls-cert", "", "certificate chain in PEM: the listener speaks TLS, and /metrics asks for the token; read again on SIGHUP")
-	flags.StringVar(&f.TLS.Key, "tls-key", "", "private key of --tls-cert, in PEM")
-	flags.DurationVar(&f.SettleDelay, "settle-delay", f.SettleDelay, "from submission to settlement; 0 settles inside the call")
-	flags.StringVar(&f.Engine, "engine", f.Engine, "where notices go: the engine's operator API or its --scheme-listen, as a `URL[,URL…]`; of several nodes the URLs of all, of which one is tried after the other")
+	flags.StringVar(&f.DataDir, "data-dir", f.DataDir, "`FOLDER` of the simulator's book; made for its owner alone")
+	flags.StringVar(&f.Listen, "listen", f.Listen, "`ADDRESS` and port for engines, /sim and /metrics; beyond loopback only with TLS")
+	flags.StringVar(&f.TLS.Cert, "tls-cert", "", "`FILE` with a certificate chain in PEM: the listener speaks TLS, and /metrics asks for the token; read again on SIGHUP")
+	flags.StringVar(&f.TLS.Key, "tls-key", "", "`FILE` with the private key of --tls-cert, in PEM")
+	flags.DurationVar(&f.SettleDelay, "settle-delay", f.SettleDelay, "`duration` from submission to settlement; 0 settles inside the call")
+	flags.StringVar(&f.Engine, "engine", f.Engine, "where notices go: the engine's operator API or its --scheme-listen, as a `URL,…`; of several nodes the URLs of all, of which one is tried after the other")
 	flags.StringVar(&f.EngineCA, "engine-ca", "", "`FILE` with the CA, or the certificate itself, in PEM, that an https --engine is trusted by (default the system's authorities); read at the start")
-	flags.StringVar(&f.ISPB, "ispb", f.ISPB, "the engine's own ISPB, as its --ispb, 8 digits or capital letters: under it the book has its part")
+	flags.StringVar(&f.ISPB, "ispb", f.ISPB, "the engine's own `ISPB`, as its --ispb, 8 digits or capital letters: under it the book has its part")
 	f.logFlags.add(flags)
 	c.AddCommand(simPayCommand(), simReturn.alone(simAsked()), simInfractionCommand(), simCapacityCommand(), simBookCommand())
 	return c
@@ -81,8 +81,8 @@ func (f *simFlags) run(parent context.Context) error {
 }
 
 const simHelp = "\n\nIt asks a running simulator, at --sim (an engine with the simulator in it has the same at its operator\n" +
-	"API), with the token from --token-file, else from PIXD_ADMIN_TOKEN, else from ./pixd-data/admin.token\n" +
-	"where that is. --json prints the API's answer. Exit status 1, with one line that says why, where it\n" +
+	"API), with the token from --token-file, else from PIXD_ADMIN_TOKEN, else from ./pixd-data/admin.token,\n" +
+	"else from " + operator.InstalledToken + ". --json prints the API's answer. Exit status 1, with one line that says why, where it\n" +
 	"cannot be done."
 
 // simAsked returns the flags of a command that calls a simulator.
@@ -103,12 +103,12 @@ func simPayCommand() *cobra.Command {
 			{flag: "qr-code", member: "qr_code", kind: "", help: "the `TEXT` of a charge's QR code"},
 			{flag: "pix-key", member: "pix_key", kind: "", help: "the `KEY` to pay, instead of a QR code"},
 			{flag: "amount", member: "amount", kind: int64(0), help: "`N` base units (default what the QR code says)"},
-			{flag: "txid", member: "txid", kind: "", help: "txid, with --pix-key"},
+			{flag: "txid", member: "txid", kind: "", help: "the charge's `TXID`, with --pix-key"},
 			{flag: "paid-at", member: "paid_at", kind: "", help: "the scheme's own date of it, in the past, as an ISO 8601 `TIME`"},
 			{flag: "end-to-end-id", member: "end_to_end_id", kind: "", help: "the payment's end-to-end `ID` (default a fresh one)"},
-			{flag: "payer-name", member: "payer.name", kind: "", help: "who pays"},
-			{flag: "payer-document", member: "payer.document", kind: "", help: "the payer's CPF or CNPJ"},
-			{flag: "payer-ispb", member: "payer.ispb", kind: "", help: "the payer's institution: 8 digits or capital letters"},
+			{flag: "payer-name", member: "payer.name", kind: "", help: "the `NAME` of who pays"},
+			{flag: "payer-document", member: "payer.document", kind: "", help: "the payer's `CPF|CNPJ`"},
+			{flag: "payer-ispb", member: "payer.ispb", kind: "", help: "the `ISPB` of the payer's institution: 8 digits or capital letters"},
 		},
 	}.alone(simAsked())
 	c.MarkFlagsOneRequired("qr-code", "pix-key")

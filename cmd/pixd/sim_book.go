@@ -16,7 +16,7 @@ func simBookCommand() *cobra.Command {
 	f := simAsked()
 	c := request{
 		use:   "book [END_TO_END_ID|RETURN_ID]",
-		short: "Show what has settled at the scheme, or what it knows of one payment",
+		short: "Show what has settled at the scheme, or one payment",
 		long: "Shows the scheme's own book: what each institution and each account has sent, received and returned,\n" +
 			"settled movements alone, in base units (1.00 BRL = 10000). With an end-to-end id it shows what the\n" +
 			"scheme knows of that payment, and with a refund's return id (D…) what it knows of that refund.",

@@ -42,7 +42,7 @@ func snapshotVerify() *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().StringVar(&o.TempDir, "temp-dir", os.TempDir(), "where the snapshot is unpacked and rows are sorted")
+	c.Flags().StringVar(&o.TempDir, "temp-dir", os.TempDir(), "`FOLDER` in which the snapshot is unpacked and rows are sorted")
 	return c
 }
 
@@ -77,7 +77,7 @@ func snapshotRestore() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&o.DataDir, "data-dir", "", "the new data `FOLDER`")
-	c.Flags().StringVar(&o.TempDir, "temp-dir", os.TempDir(), "where rows are sorted, some 110 bytes for each record; with --dry-run also where the snapshot is unpacked")
+	c.Flags().StringVar(&o.TempDir, "temp-dir", os.TempDir(), "`FOLDER` in which rows are sorted, some 110 bytes for each record; with --dry-run also where the snapshot is unpacked")
 	c.Flags().StringVar(&until, "until", "", untilHelp)
 	c.Flags().BoolVar(&o.DryRun, "dry-run", false, "make nothing, and print what would be there")
 	requireFlags(c, "data-dir")

@@ -100,7 +100,7 @@ func TestVectorPrograms(t *testing.T) {
 		}
 		seen++
 		t.Run(p.fence, func(t *testing.T) {
-			program, dir := interpreter(t, p.programs...), t.TempDir()
+			program, dir := installed(t, p.programs...), t.TempDir()
 			if err := os.WriteFile(filepath.Join(dir, p.file), []byte(found[0][1]), 0o600); err != nil {
 				t.Fatal(err)
 			}

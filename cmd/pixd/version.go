@@ -21,6 +21,7 @@ func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print version, commit and Go version",
+		Long:    "Prints the version, the commit that it was built from, and the Go version that built it. It asks no engine.",
 		Example: "  pixd version",
 		Args:    cobra.NoArgs,
 		Run: func(c *cobra.Command, _ []string) {

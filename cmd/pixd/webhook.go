@@ -13,7 +13,7 @@ import (
 
 func webhookCommand() *cobra.Command {
 	f := &adminFlags{}
-	return group("webhook", "Show webhook subscriptions and deliveries, and retry dead deliveries", "  pixd webhook list --status dead", f,
+	return group("webhook", "Show webhook subscriptions and deliveries, and retry", "  pixd webhook list --status dead", f,
 		webhookList.command(f), webhookShow.command(f), webhookRetry(f), webhookSubscriptions.command(f))
 }
 
@@ -55,7 +55,7 @@ var webhookShow = request{
 func webhookRetry(f *adminFlags) *cobra.Command {
 	c := request{
 		use:   "retry DELIVERY_ID | --webhook ID",
-		short: "Retry a delivery of a webhook, or all dead ones of a subscription",
+		short: "Retry a delivery, or all dead ones of a subscription",
 		long: "Puts a delivery of a webhook back, so that the engine tries it again, and shows it; or, with\n" +
 			"--webhook, all dead deliveries of a subscription. The webhook has the same id as before, so that its\n" +
 			"receiver can tell that it is the same.",
