@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -136,7 +135,7 @@ const endOfCommand = "--the-command-has-ended--"
 func newShell(t *testing.T) *shell {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	sh := &shell{t: t, dir: t.TempDir(), merchant: freeAddress(t), admin: freeAddress(t), cancel: cancel}
+	sh := &shell{t: t, dir: t.TempDir(), merchant: waltest.FreePorts(t, 1, 1)[0], admin: waltest.FreePorts(t, 1, 1)[0], cancel: cancel}
 	sh.cmd = exec.CommandContext(ctx, "bash")
 	sh.cmd.Dir = sh.dir
 	sh.cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(theBinary())+":"+os.Getenv("PATH"),
@@ -157,16 +156,6 @@ func newShell(t *testing.T) *shell {
 	}
 	t.Cleanup(sh.end)
 	return sh
-}
-
-// freeAddress returns an address of this machine that nobody listens on.
-func freeAddress(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }
 
 // nodeAddresses are the addresses of several nodes on the page. The port behind each is taken too.
