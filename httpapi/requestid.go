@@ -22,7 +22,7 @@ func RequestID(ctx *fasthttp.RequestCtx) string {
 	return id
 }
 
-// SetRequestID gives a request the id that it has at another node.
+// SetRequestID gives a request the id that it has at another node, in place of any other.
 func SetRequestID(ctx *fasthttp.RequestCtx, id string) {
 	if usableID(id) {
 		ctx.SetUserValue(requestKey{}, id)
@@ -32,9 +32,11 @@ func SetRequestID(ctx *fasthttp.RequestCtx, id string) {
 // identified gives each request its id, and its answer too.
 func identified(h fasthttp.RequestHandler, o *ServerOptions) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
-		ctx.SetUserValue(requestKey{}, o.idOf(ctx))
+		if RequestID(ctx) == "" { // another node has given it one, if it was forwarded
+			ctx.SetUserValue(requestKey{}, o.idOf(ctx))
+		}
 		h(ctx)
-		ctx.Response.Header.Set(headerRequestID, RequestID(ctx)) // another one, if it came from another node
+		ctx.Response.Header.Set(headerRequestID, RequestID(ctx))
 	}
 }
 

@@ -59,6 +59,10 @@ func TestRequestID(t *testing.T) {
 		{"too long", "127.0.0.2", "GET /none HTTP/1.1\r\nHost: x\r\nX-Request-Id: " + long + "a\r\n\r\n", "404", ""},
 		{"a space", "127.0.0.2", "GET /none HTTP/1.1\r\nHost: x\r\nX-Request-Id: a b\r\n\r\n", "404", ""},
 		{"a quotation mark", "127.0.0.2", "GET /none HTTP/1.1\r\nHost: x\r\nX-Request-Id: a\"b\r\n\r\n", "404", ""},
+		{"a comma", "127.0.0.2", "GET /none HTTP/1.1\r\nHost: x\r\nX-Request-Id: a,b\r\n\r\n", "404", ""},
+		{"a brace", "127.0.0.2", "GET /none HTTP/1.1\r\nHost: x\r\nX-Request-Id: a{b\r\n\r\n", "404", ""},
+		{"a percent sign", "127.0.0.2", "GET /none HTTP/1.1\r\nHost: x\r\nX-Request-Id: a%0d\r\n\r\n", "404", ""},
+		{"not ASCII", "127.0.0.2", "GET /none HTTP/1.1\r\nHost: x\r\nX-Request-Id: a\xffb\r\n\r\n", "404", ""},
 		{"empty", "127.0.0.2", "GET /none HTTP/1.1\r\nHost: x\r\nX-Request-Id:\r\n\r\n", "404", ""},
 	} {
 		from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(c.from)}}

@@ -118,7 +118,7 @@ func (s *Served) edge(face forward.Face) *edge {
 func (s *Served) standby() fasthttp.RequestHandler {
 	clocks := machine.Clocks()
 	s.asStandby = s.operators(admin.NewStandby(admin.Standby{
-		Cluster: s, Ready: s.ready, Metrics: s.meters.handler(), GuardMetrics: s.certs[1] != nil,
+		Cluster: s, Ready: s.ready, Metrics: s.metrics(), GuardMetrics: s.certs[1] != nil,
 		Version: s.build.Version, Commit: s.build.Commit, Token: s.Token, Now: clocks.Wall, Log: s.config.Log,
 		Next: s.forwardOperator(),
 	}))

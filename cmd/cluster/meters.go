@@ -16,6 +16,7 @@ type meters struct {
 	takeovers prometheus.Counter
 	forwarded prometheus.Counter
 	appended  prometheus.Histogram
+	alerts    *prometheus.CounterVec // of a node without an engine
 	*metrics.Journal
 	look func() (role string, lag time.Duration, bytes int64) // set before anything is collected
 }
@@ -29,6 +30,7 @@ var (
 func newMeters() *meters {
 	return &meters{
 		Journal:   metrics.NewJournal(),
+		alerts:    metrics.NewAlerts(),
 		takeovers: prometheus.NewCounter(prometheus.CounterOpts{Name: "pixd_cluster_takeovers_total", Help: "How often this process has become the owner."}),
 		forwarded: prometheus.NewCounter(prometheus.CounterOpts{Name: "pixd_cluster_forwarded_total", Help: "Requests that this node has forwarded to the owner."}),
 		appended: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -82,8 +84,22 @@ func (m *meters) Collect(out chan<- prometheus.Metric) {
 }
 
 // handler serves the metrics of a node that is not the owner.
-func (m *meters) handler() fasthttp.RequestHandler {
+func (s *Served) metrics() fasthttp.RequestHandler {
 	r := metrics.OfProcess()
-	r.MustRegister(m)
+	r.MustRegister(s.meters, s.meters.alerts, ofNode{s})
 	return metrics.Handler(r)
+}
+
+// ofNode collects what an owner's engine shows of a node's own folders.
+type ofNode struct{ *Served }
+
+// Describe implements prometheus.Collector. It names nothing, because the node may not have begun.
+func (ofNode) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (o ofNode) Collect(out chan<- prometheus.Metric) {
+	if n := o.node.Load(); n != nil {
+		n.maker.Collect(out)
+		metrics.CollectFree(out, n.store.Free)
+	}
 }

@@ -41,6 +41,7 @@ func (s *Served) newMaker(n *node) (err error) {
 				e.Raise(kind, message)
 				return
 			}
+			s.meters.alerts.WithLabelValues(kind).Inc()
 			s.config.Log.Error(message, "alert", kind)
 		},
 	}))

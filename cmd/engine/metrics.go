@@ -36,9 +36,7 @@ type meters struct {
 func newMeters(log *slog.Logger) *meters {
 	m := &meters{
 		requests: metrics.NewRequests(log),
-		alerts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "pixd_alerts_total", Help: "Alerts by kind; each is also a log line with the field alert.",
-		}, []string{"kind"}),
+		alerts:   metrics.NewAlerts(),
 		merchant: metrics.Traffic{Listener: "merchant"}, admin: metrics.Traffic{Listener: "operator"}, scheme: metrics.Traffic{Listener: "scheme", Rare: true},
 	}
 	for _, kind := range alertKinds {

@@ -149,7 +149,9 @@ func TestContinue(t *testing.T) {
 
 // TestRequestIDOverHop checks that a request has the same id at both nodes.
 func TestRequestIDOverHop(t *testing.T) {
-	o := newOwner(t, "", nil, func(ctx *fasthttp.RequestCtx) { ctx.SetBodyString(httpapi.RequestID(ctx)) })
+	public := httpapi.NewServer(func(ctx *fasthttp.RequestCtx) { ctx.SetBodyString(httpapi.RequestID(ctx)) },
+		httpapi.ServerOptions{Name: "merchant", Log: silent(), NewRequestID: func() string { return "of the owner" }})
+	o := newOwner(t, "", nil, public.Handler)
 	f := New(Options{Owner: o.at("http"), Log: silent()})
 	defer f.Close()
 	made := 0

@@ -284,7 +284,28 @@ func TestWaitsForOneThatComesBack(t *testing.T) {
 	if l := <-got; l != first || time.Since(began) > greetFor/2 {
 		t.Errorf("got %p after %v, not %p", l, time.Since(began), first)
 	}
-	if len(p.places) != 1 {
-		t.Errorf("%d places taken", len(p.places))
+	p.put(first)
+	for range maxDials {
+		<-p.dials
+	}
+	// Whoever finds one at rest although there is a place to open another gives that place back.
+	p.mu.Lock()
+	idle := p.idle
+	p.idle = nil
+	p.mu.Unlock()
+	for range maxDials {
+		p.dials <- struct{}{}
+	}
+	go func() {
+		l, _ := p.get(until)
+		got <- l
+	}()
+	time.Sleep(20 * time.Millisecond)
+	p.mu.Lock()
+	p.idle = idle
+	p.mu.Unlock()
+	<-p.dials
+	if l := <-got; l != first || len(p.dials) != maxDials-1 || len(p.places) != 1 {
+		t.Errorf("got %p, %d dials and %d places taken", l, len(p.dials), len(p.places))
 	}
 }

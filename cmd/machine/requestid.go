@@ -1,21 +1,16 @@
 package machine
 
 import (
+	"encoding/binary"
 	"encoding/hex"
-	"strconv"
-	"sync/atomic"
+	mrand "math/rand/v2"
 )
 
-var requests struct {
-	process string // makes the ids of this process differ from those of every other one
-	made    atomic.Uint64
-}
-
-func init() { requests.process = hex.EncodeToString(Secret(6)) + "-" }
-
-// RequestID returns an id that no other request has, of this process or another: 14 to 33 bytes of
-// hexadecimal digits, a hyphen and a number. Any goroutine may call it.
+// RequestID returns an id that no other request has, of this process or another: 24 hexadecimal digits by
+// chance, which tell nobody how many requests there are. Any goroutine may call it.
 func RequestID() string {
-	var room [40]byte
-	return string(strconv.AppendUint(append(room[:0], requests.process...), requests.made.Add(1), 10))
+	var b [12]byte
+	binary.BigEndian.PutUint64(b[:], mrand.Uint64())
+	binary.BigEndian.PutUint32(b[8:], mrand.Uint32())
+	return hex.EncodeToString(b[:])
 }

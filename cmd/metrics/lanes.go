@@ -14,7 +14,7 @@ var (
 	schemeRepeats = prometheus.NewDesc("pixd_scheme_repeats_waiting",
 		"Payouts and refunds in doubt that wait until they may ask the scheme again.", nil, nil)
 	schemeDown = prometheus.NewDesc("pixd_scheme_down",
-		"1 while no call to the scheme was answered since one failed: one probe at a time is sent.", nil, nil)
+		"1 since a call to the scheme failed, until one is answered: one probe at a time is sent, with the next payout or refund.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

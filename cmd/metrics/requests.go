@@ -57,7 +57,7 @@ func routeOf(ctx *fasthttp.RequestCtx) (method, route string) {
 	if route = httpapi.RouteOf(ctx); route == "" {
 		return none, none
 	}
-	for _, m := range []string{fasthttp.MethodGet, fasthttp.MethodPost, fasthttp.MethodPatch, fasthttp.MethodDelete} {
+	for _, m := range []string{fasthttp.MethodGet, fasthttp.MethodPost, fasthttp.MethodPut, fasthttp.MethodPatch, fasthttp.MethodDelete} {
 		if string(ctx.Method()) == m {
 			return m, route
 		}

@@ -23,6 +23,8 @@ type State struct {
 	counted time.Time // when the counts below were made
 	waiting map[layout.DueKind]int
 	orphans int
+	from    map[layout.DueKind]pix.Millis // where each kind's rows begin
+	whole   time.Time                     // when all rows were read
 }
 
 // mostCounted is up to where transfers that wait are counted, and countEvery the shortest time
@@ -30,6 +32,14 @@ type State struct {
 const (
 	mostCounted = 100_000
 	countEvery  = time.Second
+)
+
+// Behind the first row lie the traces of all that have ended, until the store has tidied them up. A count
+// therefore begins at the row that was the first, or late before it for rows that are written late, and at the
+// beginning of time once in wholeEvery.
+const (
+	late       = pix.Millis(time.Hour / time.Millisecond)
+	wholeEvery = 10 * time.Minute
 )
 
 var (
@@ -43,9 +53,9 @@ var (
 		"Payouts and refunds without an outcome, by what they wait for: sending and settlement of the scheme, doubt of what became of a call to it, capacity of the directory, approval of an operator. At most 100000 are counted.",
 		[]string{"for"}, nil)
 	transfersOrphaned = prometheus.NewDesc("pixd_transfers_orphaned",
-		"Accepted payouts and refunds that the scheme has not answered for the time of --orphan-after. At most 100000 are counted.", nil, nil)
+		"Accepted payouts that the scheme has not answered for the time of --orphan-after. At most 100000 are counted.", nil, nil)
 	casesWaiting = prometheus.NewDesc("pixd_med_cases_waiting",
-		"Special-return cases of which a deadline is to come. At most 100000 are counted.", nil, nil)
+		"Special-return cases whose next deadline has not been dealt with. At most 100000 are counted.", nil, nil)
 )
 
 // waitFor names what transfers of each kind of due row wait for.
@@ -68,9 +78,7 @@ func (s *State) Collect(out chan<- prometheus.Metric) {
 	}
 	gauge(accountsInMemory, float64(s.Accounts()))
 	gauge(entriesWaiting, float64(s.Waiting()))
-	if free, err := s.Free(); err == nil {
-		gauge(diskFree, float64(free))
-	}
+	CollectFree(out, s.Free)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.count() != nil {
@@ -83,30 +91,51 @@ func (s *State) Collect(out chan<- prometheus.Metric) {
 	gauge(casesWaiting, float64(s.waiting[layout.DueCase]))
 }
 
+// CollectFree collects the free space of a disk, unless it cannot be told.
+func CollectFree(out chan<- prometheus.Metric, free func() (uint64, error)) {
+	if n, err := free(); err == nil {
+		out <- prometheus.MustNewConstMetric(diskFree, prometheus.GaugeValue, float64(n))
+	}
+}
+
 // count counts the due rows, unless it has just done so.
 func (s *State) count() (err error) {
 	if time.Since(s.counted) < countEvery {
 		return nil
 	}
+	if time.Since(s.whole) >= wholeEvery {
+		s.from, s.whole = map[layout.DueKind]pix.Millis{}, time.Now()
+	}
 	waiting := map[layout.DueKind]int{}
+	orphans, err := s.rows(layout.DueTransfer, s.Now()+1)
+	if err != nil {
+		return err
+	}
 	for _, kind := range layout.DueKinds() {
 		if waiting[kind], err = s.rows(kind, math.MaxInt64); err != nil {
 			return err
 		}
 	}
-	orphans, err := s.rows(layout.DueTransfer, s.Now()+1)
-	if err == nil {
-		s.waiting, s.orphans, s.counted = waiting, orphans, time.Now()
-	}
-	return err
+	s.waiting, s.orphans, s.counted = waiting, orphans, time.Now()
+	return nil
 }
 
 // rows counts a kind's due rows whose time is before until.
 func (s *State) rows(kind layout.DueKind, until pix.Millis) (n int, err error) {
-	lo, hi := layout.DueRange(kind, 0, until)
-	err = s.Rows.Scan(lo, hi, func([]byte, []byte) (bool, error) {
-		n++
+	first := s.Now() // of a row; none is due before now where there is none
+	lo, hi := layout.DueRange(kind, s.from[kind], until)
+	err = s.Rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		if n++; n == 1 {
+			d, err := layout.DecodeDue(k, v)
+			if err != nil {
+				return false, err
+			}
+			first = min(first, d.At)
+		}
 		return n < mostCounted, nil
 	})
+	if err == nil && until == math.MaxInt64 {
+		s.from[kind] = max(0, first-late)
+	}
 	return n, err
 }

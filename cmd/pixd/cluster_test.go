@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -30,6 +31,7 @@ func TestClusterKilled(t *testing.T) {
 
 	l.handsOver(clients)
 	n.makesSnapshots()
+	n.measures()
 	l.endsOwner(clients)
 	l.settle()
 	n.closed()
@@ -52,6 +54,39 @@ func (n *nodes) makesSnapshots() {
 		if list := n.proc[name].reported("snapshot", "list"); !strings.Contains(list, filepath.Base(made)) {
 			n.t.Errorf("node %s does not list %s:\n%s", name, made, list)
 		}
+	}
+}
+
+// measures checks that the metrics of each node tell its role, its disk and its snapshots, and that only the
+// owner's have those of an engine.
+func (n *nodes) measures() {
+	n.t.Helper()
+	owner, snapshots := n.owner(), 0
+	for _, name := range n.names {
+		r, err := newRequest(http.MethodGet, "http://"+n.at[name].operator+"/metrics", nil)
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		_, got, err := do(client, r)
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		text := string(got)
+		role := map[bool]string{true: "owner", false: "standby"}[name == owner]
+		for _, line := range []string{`pixd_cluster_role{role="` + role + `"} 1`, "pixd_disk_free_bytes ", "pixd_snapshot_newest_seconds ", "pixd_journal_commit_seconds_count ", "process_open_fds "} {
+			if !strings.Contains(text, "\n"+line) {
+				n.t.Errorf("node %s lacks %s", name, line)
+			}
+		}
+		if is := strings.Contains(text, "\npixd_accounts_in_memory "); is != (name == owner) {
+			n.t.Errorf("node %s shows an engine: %v", name, is)
+		}
+		if !strings.Contains(text, "\npixd_snapshot_newest_seconds 0\n") {
+			snapshots++
+		}
+	}
+	if snapshots != 1 {
+		n.t.Errorf("%d nodes show a snapshot, and one made it", snapshots)
 	}
 }
 

@@ -91,7 +91,7 @@ class Tour {
 
     static void receive(HttpExchange x) {
         try (x) {
-            byte[] body = x.getRequestBody().readAllBytes();
+            byte[] body = x.getRequestBody().readNBytes(1 << 20);
             boolean good = verified(hookSecret, x.getRequestHeaders(), body);
             if (good && SEEN.add(x.getRequestHeaders().getFirst("webhook-id"))) EVENTS.add(new String(body, UTF_8));
             x.sendResponseHeaders(good ? 204 : 400, -1);
@@ -106,10 +106,10 @@ class Tour {
             if (member(event, "type").equals(kind) && event.contains("\"transaction_id\":\"" + transaction + "\"")) return event;
         throw new IllegalStateException(kind + " did not come for " + transaction);
     }
-
     public static void main(String[] args) throws Exception {
         HttpServer server = HttpServer.create(new InetSocketAddress(HOOK.split(":")[0], Integer.parseInt(HOOK.split(":")[1])), 0);
         server.createContext("/", Tour::receive);
+        server.setExecutor(java.util.concurrent.Executors.newCachedThreadPool(task -> { Thread t = new Thread(task); t.setDaemon(true); return t; }));
         Thread starter = new Thread(server::start);
         starter.setDaemon(true); // so the server's threads are, and main's end is the program's
         starter.start();

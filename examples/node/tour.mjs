@@ -72,7 +72,15 @@ let arrived = () => {};
 
 const server = createServer(async (request, response) => {
   const chunks = [];
-  for await (const chunk of request) chunks.push(chunk);
+  let length = 0;
+  try {
+    for await (const chunk of request) {
+      if ((length += chunk.length) > 1 << 20) return request.destroy(); // no event is as long
+      chunks.push(chunk);
+    }
+  } catch {
+    return response.destroy(); // whoever sent it went away
+  }
   const body = Buffer.concat(chunks); // the bytes as they came: they must not be parsed and printed again
   if (!secret || !verified(secret, request.headers, body)) return response.writeHead(400).end();
   if (!seen.has(request.headers["webhook-id"])) {

@@ -87,7 +87,7 @@ function receive($server, string $secret): ?array
         [$name, $value] = explode(':', $line, 2) + [1 => ''];
         $headers[strtolower($name)] = trim($value);
     }
-    $body = stream_get_contents($connection, (int) ($headers['content-length'] ?? 0));
+    $body = stream_get_contents($connection, min((int) ($headers['content-length'] ?? 0), 1 << 20));
     $good = verified($secret, $headers['webhook-id'] ?? '', $headers['webhook-timestamp'] ?? '', $headers['webhook-signature'] ?? '', $body);
     fwrite($connection, 'HTTP/1.1 ' . ($good ? '204 No Content' : '400 Bad Request') . "\r\nConnection: close\r\n\r\n");
     fclose($connection);
