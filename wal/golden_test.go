@@ -231,7 +231,7 @@ func TestOlderCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	as("8", func(s *Store) {
+	as("10", func(s *Store) {
 		if err := s.Join("c"); err != nil {
 			t.Fatal(err)
 		}
@@ -244,16 +244,20 @@ func TestOlderCluster(t *testing.T) {
 	as("8", func(*Store) {})
 	ofFormat(t, fs, "6")
 	as("8", func(*Store) {})
-	as("8", func(s *Store) { owned(s, 99) })
+	as("10", func(s *Store) { owned(s, 9) })
+	as("10", func(*Store) {})
+	ofFormat(t, fs, "8")
+	as("10", func(*Store) {})
+	as("10", func(s *Store) { owned(s, 99) })
 	if _, err := open(true); err == nil || !strings.Contains(err.Error(), "records of format 99") {
 		t.Errorf("a store with records of a newer version left its cluster: %v", err)
 	}
-	as("8", func(s *Store) { owned(s, 7) })
+	as("10", func(s *Store) { owned(s, 9) })
 	s, err := open(true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, _, err := s.HardSetting(settingFormat); got != "7" || err != nil {
+	if got, _, err := s.HardSetting(settingFormat); got != "9" || err != nil {
 		t.Errorf("alone its format is %q (%v)", got, err)
 	}
 	if err := s.Close(); err != nil {

@@ -18,14 +18,25 @@ const (
 	// formatVersion grows when records or rows get a kind or a field that earlier versions do
 	// not know. A store of an earlier format is opened, and is of this one from then on, so
 	// that an earlier version refuses it instead of meeting what it cannot read.
-	formatVersion = 7
-	formatCluster = 8 // that of a store whose journal is shared by several nodes; see Store.Join
-
-	// olderCluster was formatCluster while formatVersion was 5. A node's store has it until the log has records or
-	// rows of this version; see Store.raiseFormat.
-	olderCluster = 6
-	checksumName = "xxh64"
+	formatVersion = 9
+	formatCluster = 10 // that of a store whose journal is shared by several nodes; see Store.Join
+	checksumName  = "xxh64"
 )
+
+// olderCluster reports whether a format is formatCluster of an earlier version. A node's store has it until the log has
+// records or rows of this version; see Store.raiseFormat.
+func olderCluster(format int) bool { return format == 6 || format == 8 }
+
+// clusterFormat is the format of a node's store while the log may have records and rows of a level.
+func clusterFormat(level int) int {
+	switch {
+	case level >= formatVersion:
+		return formatCluster
+	case level >= 7:
+		return 8
+	}
+	return 6
+}
 
 // wantedHard joins the caller's settings with the journal's own.
 func wantedHard(caller map[string]string) map[string]string {
@@ -115,12 +126,21 @@ func (s *Store) raiseFormat() error {
 	switch {
 	case err != nil:
 		return err
-	case v == olderCluster && s.shared != nil && s.shared.owner.Level >= formatVersion:
-		to = formatCluster
-	case v >= formatVersion || v == olderCluster:
+	case olderCluster(v) && s.shared != nil && clusterFormat(s.shared.owner.Level) > v:
+		to = clusterFormat(s.shared.owner.Level)
+	case v >= formatVersion || olderCluster(v):
 		return nil
 	}
 	return s.db.Set(metaKey(hardPrefix+settingFormat), []byte(strconv.Itoa(to)), pebble.Sync)
+}
+
+// raiseWith adds to the batch that makes a node of a level the owner the format that a node's store has from then on.
+func (s *Store) raiseWith(b *pebble.Batch, level int) error {
+	v, err := s.format()
+	if to := clusterFormat(level); err == nil && to > v {
+		err = b.Set(metaKey(hardPrefix+settingFormat), []byte(strconv.Itoa(to)), nil)
+	}
+	return err
 }
 
 // HardSetting reads a setting that may never change, as it was stored when the store was

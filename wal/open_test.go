@@ -230,8 +230,8 @@ func ofFormat(t *testing.T, fs FS, format string) {
 
 func TestNewerFormatRefused(t *testing.T) {
 	fs, _ := closedStore(t, Options{})
-	ofFormat(t, fs, "9")
-	refuses(t, fs, Options{}, "written by a newer version", "format 9")
+	ofFormat(t, fs, "11")
+	refuses(t, fs, Options{}, "written by a newer version", "format 11")
 	for _, format := range []string{"0", "-1", "x", ""} {
 		ofFormat(t, fs, format)
 		refuses(t, fs, Options{}, `"format"`)
@@ -241,7 +241,7 @@ func TestNewerFormatRefused(t *testing.T) {
 // TestFormatRaised checks that a store of an earlier format is opened, that an opening which does
 // not write leaves its format, and that one which does makes it this version's for good.
 func TestFormatRaised(t *testing.T) {
-	for _, earlier := range []string{"1", "2", "3", "4", "5"} {
+	for _, earlier := range []string{"1", "2", "3", "4", "5", "7"} {
 		formatRaised(t, earlier)
 	}
 }
@@ -253,7 +253,7 @@ func formatRaised(t *testing.T, earlier string) {
 	for _, c := range []struct {
 		readOnly bool
 		want     string
-	}{{true, earlier}, {false, "7"}, {true, "7"}} {
+	}{{true, earlier}, {false, "9"}, {true, "9"}} {
 		s, err := Open(Options{Dir: harnessDir, FS: fs, ReadOnly: c.readOnly, CacheBytes: 1 << 20, MemTableBytes: 1 << 20})
 		if err != nil {
 			t.Fatal(err)

@@ -144,8 +144,8 @@ func (s *Store) Apply(position uint64, batch []byte) error {
 		return &OutOfPlace{position, err}
 	}
 	taken, err := s.takeOps(h, ops)
-	if err == nil && s.shared.owner.Level < formatVersion && taken.owner.Level >= formatVersion {
-		err = s.shared.batch.Set(metaKey(hardPrefix+settingFormat), []byte(strconv.Itoa(formatCluster)), nil)
+	if err == nil && s.shared.owner.Level < taken.owner.Level {
+		err = s.raiseWith(s.shared.batch, taken.owner.Level)
 	}
 	if err != nil {
 		return &OutOfPlace{position, err}

@@ -355,7 +355,7 @@ func TestSharedAlone(t *testing.T) {
 	if s, err = wal.Open(o); err != nil {
 		t.Fatal(err)
 	}
-	if format, _, err := s.HardSetting("format"); format != "7" || err != nil {
+	if format, _, err := s.HardSetting("format"); format != "9" || err != nil {
 		t.Error(format, err)
 	}
 	if err := s.Close(); err != nil {
@@ -435,7 +435,7 @@ func TestSharedResign(t *testing.T) {
 	if err := b.follow(); err != nil {
 		t.Fatal(err)
 	}
-	if o := b.store.Owner(); o != (wal.Owner{Next: "b", Level: 7}) {
+	if o := b.store.Owner(); o != (wal.Owner{Next: "b", Level: 9}) {
 		t.Errorf("the owner is %+v", o)
 	}
 	b.own()

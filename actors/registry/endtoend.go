@@ -27,7 +27,9 @@ var ErrEndToEndTaken = errors.New("end-to-end id was used by another account")
 const ReservationStream = wal.Stream(pix.LastAccountID) + 1
 
 // Owns tells whether the records of a stream are the registry's.
-func Owns(s wal.Stream) bool { return s == Stream || s == ReservationStream }
+func Owns(s wal.Stream) bool {
+	return s == Stream || s == ReservationStream || s == OperatorStream
+}
 
 // Reservations is the state of the stream of reservations: its newest record, and the
 // end-to-end ids that were reserved by records which may not be on disk yet, in the order of
@@ -125,7 +127,10 @@ const reservationRowBytes = 8 + 8
 // Project makes the rows that a record writes. They depend on that record alone, so that
 // all rows can be rebuilt from the journal.
 func Project(r *Record) []layout.Row {
-	if r.Kind != EndToEndReserved {
+	switch {
+	case r.Kind >= OperatorAdded:
+		return projectDesk(r)
+	case r.Kind != EndToEndReserved:
 		return nil
 	}
 	v := binary.BigEndian.AppendUint64(make([]byte, 0, reservationRowBytes), uint64(r.EndToEnd.Account))

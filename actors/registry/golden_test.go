@@ -37,11 +37,19 @@ func goldenRecords() []Record {
 		Key: "ana@example.com", Type: pix.KeyEmail, Account: 7, CreatedAt: 1772366400000, Registered: true,
 	}
 	register := &EndToEndReservation{EndToEnd: "E99999004202603011200abcdefghijk", Account: 7}
+	operator := &Operator{Name: "ana", Role: Admin, TokenHash: [32]byte{4, 5, 6}, CreatedAt: 1772366400000, RevokedAt: 1772366400002}
+	action := &Action{
+		Number: 299, Operator: "ana", Role: Admin, At: 1772366400000, RequestID: "req-1", Method: "PATCH",
+		Path: "/admin/accounts/acc_1?x=y", Body: `{"approval_threshold":1}`, Status: 200,
+	}
+	approval := &FirstApproval{Payout: [16]byte{1, 2, 3}, Operator: "ana", At: 1772366400000}
 	bodies := map[RecordKind]Record{
 		AccountRegistered: {Account: account}, AccountChanged: {Account: account},
 		APIKeyMade: {APIKey: key}, APIKeyChanged: {APIKey: key},
 		PixKeyReserved: {PixKey: pix}, PixKeyRegistered: {PixKey: pix},
 		EndToEndReserved: {EndToEnd: register}, PixKeyRemoved: {PixKey: pix}, PixKeyUnlisted: {PixKey: pix},
+		OperatorAdded: {Operator: operator}, OperatorRevoked: {Operator: operator}, ActionBegun: {Action: action},
+		ActionEnded: {Action: action}, FirstApproved: {Approval: approval}, FirstApprovalOver: {Approval: approval},
 	}
 	var out []Record
 	for _, k := range slices.Sorted(maps.Keys(kinds)) {
@@ -77,7 +85,7 @@ func TestGolden(t *testing.T) {
 // does not check the bytes of an empty field.
 func TestGoldenIsWhole(t *testing.T) {
 	for _, r := range goldenRecords() {
-		for _, entry := range []any{r.Account, r.APIKey, r.PixKey, r.EndToEnd} {
+		for _, entry := range []any{r.Account, r.APIKey, r.PixKey, r.EndToEnd, r.Operator, r.Action, r.Approval} {
 			v := reflect.ValueOf(entry)
 			if v.IsNil() {
 				continue
@@ -123,7 +131,7 @@ func TestDecodeNeverGuesses(t *testing.T) {
 	}{
 		"kind 0":      {0, body},
 		"a ledger's":  {RecordKind(ledger.PayoutFailed), body},
-		"newer kind":  {PixKeyUnlisted + 1, body},
+		"newer kind":  {FirstApprovalOver + 1, body},
 		"newer field": {AccountRegistered, newer},
 		"cut":         {AccountRegistered, body[:len(body)-1]},
 		"trailing":    {AccountRegistered, append(append([]byte{}, body...), 0)},

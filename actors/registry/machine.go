@@ -25,6 +25,12 @@ const (
 	EndToEndReserved  RecordKind = 70 // an account reserved an end-to-end id that its merchant chose
 	PixKeyRemoved     RecordKind = 71 // an account gave a PIX key back; the scheme is still to be told
 	PixKeyUnlisted    RecordKind = 72 // the scheme has heard that a PIX key was removed
+	OperatorAdded     RecordKind = 73 // an operator got a token
+	OperatorRevoked   RecordKind = 74 // the token is invalid from now on
+	ActionBegun       RecordKind = 75 // an operator asked for a change
+	ActionEnded       RecordKind = 76 // it was answered
+	FirstApproved     RecordKind = 77 // the first of two operators approved a payout
+	FirstApprovalOver RecordKind = 78 // the payout was decided
 )
 
 // kinds has an entry for each record kind: its name, and the function that applies a record
@@ -43,7 +49,16 @@ var kinds = map[RecordKind]struct {
 	EndToEndReserved:  {"end_to_end.reserved", (*Machine).applyEndToEnd},
 	PixKeyRemoved:     {"pix_key.removed", (*Machine).applyRemoval},
 	PixKeyUnlisted:    {"pix_key.unlisted", (*Machine).applyUnlisted},
+	OperatorAdded:     {"operator.added", ofDesk},
+	OperatorRevoked:   {"operator.revoked", ofDesk},
+	ActionBegun:       {"action.begun", ofDesk},
+	ActionEnded:       {"action.ended", ofDesk},
+	FirstApproved:     {"approval.first", ofDesk},
+	FirstApprovalOver: {"approval.over", ofDesk},
 }
+
+// ofDesk refuses a record in the registry's own stream that Desk applies in the stream of operators.
+func ofDesk(*Machine, *Record) bool { return false }
 
 // String is the kind's name in dumps and messages.
 func (k RecordKind) String() string {
@@ -53,7 +68,7 @@ func (k RecordKind) String() string {
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
-// Record is one event in the registry. Exactly one of its four pointers is set, depending
+// Record is one event in the registry. Exactly one of its pointers is set, depending
 // on Kind.
 type Record struct {
 	Kind    RecordKind `cbor:"-"`
@@ -64,6 +79,9 @@ type Record struct {
 	PixKey  *PixKey    `cbor:"3,keyasint,omitempty"`
 
 	EndToEnd *EndToEndReservation `cbor:"4,keyasint,omitempty"`
+	Operator *Operator            `cbor:"5,keyasint,omitempty"`
+	Action   *Action              `cbor:"6,keyasint,omitempty"`
+	Approval *FirstApproval       `cbor:"7,keyasint,omitempty"`
 }
 
 // Encode encodes the record's body as it is journaled.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/registry"
 	"pixd/cmd/engine"
 	"pixd/cmd/forward"
 	"pixd/cmd/machine"
@@ -116,10 +117,9 @@ func (s *Served) edge(face forward.Face) *edge {
 
 // standby returns the operator API of a node that is not the owner.
 func (s *Served) standby() fasthttp.RequestHandler {
-	clocks := machine.Clocks()
 	s.asStandby = s.operators(admin.NewStandby(admin.Standby{
 		Cluster: s, Ready: s.ready, Metrics: s.metrics(), GuardMetrics: s.certs[1] != nil,
-		Version: s.build.Version, Commit: s.build.Commit, Token: s.Token, Now: clocks.Wall, Log: s.config.Log,
+		Version: s.build.Version, Commit: s.build.Commit, Tokens: s.tokens(), Log: s.config.Log,
 		Next: s.forwardOperator(),
 	}))
 	return s.asStandby
@@ -128,8 +128,7 @@ func (s *Served) standby() fasthttp.RequestHandler {
 // operatorsOf wraps the operator API of the engine over a node's journal: while that is not certain to be
 // the owner, it answers as any other node.
 func (s *Served) operatorsOf(n *node) func(fasthttp.RequestHandler) fasthttp.RequestHandler {
-	return func(next fasthttp.RequestHandler) fasthttp.RequestHandler {
-		own := s.operators(next)
+	return func(own fasthttp.RequestHandler) fasthttp.RequestHandler {
 		return func(ctx *fasthttp.RequestCtx) {
 			if n.serves() {
 				own(ctx)
@@ -146,12 +145,28 @@ func (s *Served) ready() bool {
 	return ok
 }
 
-// forwardOperator forwards requests of operators. The owner's token may be another: where the token of
-// this node was checked, the owner is told so.
+// tokens are the tokens of operators at this node: the token of its own file, and those of operators with
+// names as far as it has applied the log.
+func (s *Served) tokens() control.Tokens {
+	return control.Tokens{Root: s.Token, Now: machine.Clocks().Wall, Named: func(token string) *registry.Operator {
+		n := s.node.Load()
+		if n == nil {
+			return nil
+		}
+		all, err := registry.OperatorsNow(n.store)
+		if err != nil {
+			s.config.Log.Error("cluster: the operators cannot be read", "error", err)
+		}
+		return registry.WithToken(all, token)
+	}}
+}
+
+// forwardOperator forwards requests of operators. The token of the owner's file may be another: where that of
+// this node's file was checked, the owner is told so. A named operator's is the same at all nodes.
 func (s *Served) forwardOperator() fasthttp.RequestHandler {
 	plain, checked := s.operate.Handler(forward.Operator), s.operate.Handler(forward.Checked)
 	return func(ctx *fasthttp.RequestCtx) {
-		if admin.Guarded(string(ctx.URI().PathOriginal())) {
+		if admin.Guarded(string(ctx.URI().PathOriginal())) && control.Who(ctx).Name == registry.Root {
 			checked(ctx)
 			return
 		}

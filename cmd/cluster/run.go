@@ -207,7 +207,7 @@ func (s *Served) engineConfig(ctx context.Context, n *node, r *resignation) engi
 	c.Starting = ctx
 	c.OnFailure = s.failed
 	sh := &engine.Shared{
-		Store: n.store, Cluster: s, Snapshots: n.maker, Operators: s.operatorsOf(n), Certain: n.lease.certainBy, Collectors: []prometheus.Collector{s.meters},
+		Store: n.store, Cluster: s, Snapshots: n.maker, OnSnapshots: s.aboutSnapshots, Operators: s.operatorsOf(n), Certain: n.lease.certainBy, Collectors: []prometheus.Collector{s.meters},
 		Lead: wal.Lead{Log: timed{s.log, s.meters}, Certain: s.certainty(n)},
 		Door: func(face forward.Face, h fasthttp.RequestHandler) fasthttp.RequestHandler {
 			elsewhere := s.forward.Handler(face)

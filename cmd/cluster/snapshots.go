@@ -91,7 +91,7 @@ func (n *node) firstStandby() (seen, bool) {
 
 // operators wraps an operator API: the node that makes snapshots answers for them.
 func (s *Served) operators(next fasthttp.RequestHandler) fasthttp.RequestHandler {
-	guarded := control.Guard(s.Token, machine.Clocks().Wall, s.aboutSnapshots, admin.SnapshotsPath)
+	guarded := control.Guard(s.tokens(), s.aboutSnapshots, admin.SnapshotsPath)
 	return func(ctx *fasthttp.RequestCtx) {
 		if string(ctx.URI().PathOriginal()) == admin.SnapshotsPath {
 			guarded(ctx)

@@ -52,6 +52,7 @@ type Config struct {
 	QueueRetry     time.Duration // time between two tries to send queued payouts
 	QueueTTL       time.Duration // from a payout's entry into the queue until it fails
 	ApprovalTTL    time.Duration // from a payout's wait for an operator until it fails
+	ApprovalBy     int           // how many operators must approve a payout that waits: 1 or 2
 	MEDSilence     string        // what becomes of a special-return case that was not defended in time: agree or wait
 	MEDDeadline    time.Duration // from a special-return case's opening until the merchant can no longer defend it
 	MEDAnalysis    time.Duration // from a special-return case's opening until the institution should have decided it
@@ -106,7 +107,7 @@ func Defaults() Config {
 		DataDir: "./pixd-data", Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:8081",
 		ISPB: "99999004", Scheme: inProcess, SettleDelay: 200 * time.Millisecond,
 		SchemeTimeout: 10 * time.Second, OrphanAfter: 30 * time.Minute,
-		QueueRetry: 3 * time.Second, QueueTTL: 2 * time.Hour, ApprovalTTL: 168 * time.Hour,
+		QueueRetry: 3 * time.Second, QueueTTL: 2 * time.Hour, ApprovalTTL: 168 * time.Hour, ApprovalBy: 1,
 		MEDSilence: silenceAgrees, MEDDeadline: 120 * time.Hour, MEDAnalysis: 168 * time.Hour,
 		WebhookTimeout: 15 * time.Second, WebhookRetries: []time.Duration{
 			5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
@@ -200,6 +201,8 @@ func (c *Config) Check() error {
 		return fmt.Errorf("--snapshot-full %d: 1 (each) or more", c.SnapshotFull)
 	case c.SnapshotKeep < 0:
 		return fmt.Errorf("--snapshot-keep %d: 0 (all) or more", c.SnapshotKeep)
+	case c.ApprovalBy != 1 && c.ApprovalBy != 2:
+		return fmt.Errorf("--approval-by %d: 1 or 2 operators approve a payout", c.ApprovalBy)
 	}
 	return errors.Join(checkToken("PIXD_ADMIN_TOKEN", c.AdminToken), c.checkScheme(), c.TLS.Check("tls"), c.AdminTLS.Check("admin-tls"), c.SchemeTLS.Check("scheme-tls"))
 }

@@ -40,9 +40,11 @@ type Engine struct {
 	Store    *wal.Store
 	Clock    *clock.Clock
 	Registry *registry.Registry
-	Accounts *account.Host
-	History  *history.History
-	Sim      *sim.Sim // nil: the scheme is in another process
+
+	Operators *registry.Operators // operators with names
+	Accounts  *account.Host
+	History   *history.History
+	Sim       *sim.Sim // nil: the scheme is in another process
 
 	terms     ledger.Terms
 	scheme    *metrics.SchemeCalls
@@ -158,6 +160,9 @@ func (e *Engine) openRegistry() (err error) {
 	}
 	e.refusals = &account.Refusals{Journal: e.Store, Known: e.Registry.Has, Alerts: e.Config.alerts, Stamp: e.Clock.Stamp}
 	if err := e.refusals.Load(e.Store.Scan); err != nil {
+		return err
+	}
+	if e.Operators, err = registry.OpenOperators(e.Store, e.Clock.Stamp, e.terms.RestoredAt); err != nil {
 		return err
 	}
 	return e.Registry.LoadUses(e.Store)

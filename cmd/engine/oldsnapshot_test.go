@@ -14,6 +14,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"pixd/actors/pix"
+	"pixd/actors/registry"
 	"pixd/snapshot"
 )
 
@@ -30,7 +32,10 @@ type kept struct {
 	Transactions, Statement    int
 	Charge, Answer             string // the request of a charge under the key "charge-1", and its answer
 	Refund, Case, Subscription string
+	Operator                   bool // there is an operator with a name, who has operatorsToken
 }
+
+const operatorsToken = "the token of an operator of a test"
 
 // TestOldSnapshots restores each snapshot in testdata, verifies it, and serves it. Formats are
 // for ever: this test never changes, and no file there is replaced. A version that writes a new
@@ -117,6 +122,12 @@ func (k *kept) stands(t *testing.T, fs *vfs.MemFS, file string) {
 		t.Errorf("%s: the answer under a key: %d %s, want %s", file, status, got, k.Answer)
 	}
 	w.paidOut(`{"amount":100,"pix_key":"settle-now@pix.test"}`)
+	if k.Operator != (w.Operators.WithToken(operatorsToken) != nil) {
+		t.Errorf("%s: an operator with a name: want one %t", file, k.Operator)
+	}
+	if _, err := w.Operators.Add("bia", registry.Viewer, "another"); err != nil {
+		t.Errorf("%s: %v", file, err)
+	}
 	w.stop()
 	if err := verifyOn(fs); err != nil {
 		t.Errorf("%s: after it was served: %v", file, err)
@@ -168,6 +179,12 @@ func populated(t *testing.T, fs vfs.FS, more ...func(*Config)) (*harness, *kept)
 	r := newReceiver(t)
 	w := newHarness(t, fs, append(more, insecure, func(c *Config) { c.SimDir = "/srv/pixd/sim" })...)
 	h := w.hooks(r.URL+"/a", allKinds)
+	if _, err := w.Operators.Add("ana", registry.Admin, operatorsToken); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Operators.Approve(pix.TxID{1}, "ana"); err != nil {
+		t.Fatal(err)
+	}
 	p, q := w.receives(100_000, ""), w.receives(50_000, "")
 	const charge = `{"amount":100,"external_id":"order-1"}`
 	status, answer, _ := w.post("/pix/cash-in", charge, "Idempotency-Key", "charge-1")
@@ -203,7 +220,7 @@ func populated(t *testing.T, fs vfs.FS, more ...func(*Config)) (*harness, *kept)
 	settled(t, w.Store)
 	return w, &kept{
 		Account: w.ID, Key: w.Key, Secret: w.Sec, Charge: charge, Answer: answer,
-		Refund: refund.TransactionID, Case: open.ID, Subscription: h.ID,
+		Refund: refund.TransactionID, Case: open.ID, Subscription: h.ID, Operator: true,
 		Transactions: len(w.lists("/transactions?limit=100")), Statement: len(w.lists("/statement?limit=100")),
 	}
 }

@@ -28,6 +28,7 @@ type Shared struct {
 	Door                    func(forward.Face, fasthttp.RequestHandler) fasthttp.RequestHandler // wraps the handlers of merchants and of notices: it asks first whether this node is certain
 	Collectors              []prometheus.Collector
 	Snapshots               *snapshots.Maker                                      // makes snapshots of the journal, whoever the owner is
+	OnSnapshots             fasthttp.RequestHandler                               // answers for the paths about snapshots
 	Operators               func(fasthttp.RequestHandler) fasthttp.RequestHandler // wraps the operator API: some paths are about one of the nodes
 
 	// Resign, where it is not nil, is called when the engine closes, once nothing is added to the
@@ -150,6 +151,13 @@ func (s *Served) Raise(kind, message string) { s.Engine.Config.alerts.RaiseGener
 func (s *Served) Drain() error { return errors.Join(s.finish(), s.lastProbe()) }
 
 // cluster is what the operator API says and does about the nodes; nil: there is one.
+func (s *Served) onSnapshots() fasthttp.RequestHandler {
+	if sh := s.Config.Shared; sh != nil {
+		return sh.OnSnapshots
+	}
+	return nil
+}
+
 func (s *Served) cluster() admin.Cluster {
 	if sh := s.Engine.Config.Shared; sh != nil {
 		return sh.Cluster

@@ -55,16 +55,15 @@ func Dump(o DumpOptions, to io.Writer) (err error) {
 
 // streamOf returns the stream that a name names; 0 where the name is empty.
 func streamOf(name string) (wal.Stream, error) {
-	switch name {
-	case "", recordjson.Registry:
-		return registry.Stream, nil
-	case recordjson.Reservations:
-		return registry.ReservationStream, nil
+	for _, s := range []wal.Stream{registry.Stream, registry.ReservationStream, registry.OperatorStream} {
+		if name == registry.StreamName(s) || name == "" {
+			return s, nil
+		}
 	}
 	if id, ok := pix.ParseAccountID(name); ok {
 		return wal.Stream(id), nil
 	}
-	return 0, fmt.Errorf("%q is no account's id such as %v, nor %s or %s", name, pix.AccountID(1), recordjson.Registry, recordjson.Reservations)
+	return 0, fmt.Errorf("%q is no account's id such as %v, nor registry, reservations or operators", name, pix.AccountID(1))
 }
 
 // named adds the stream's name, by which operators know it, to an error about a damaged record.

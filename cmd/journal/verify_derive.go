@@ -20,6 +20,7 @@ type deriver struct {
 	registry *registry.Machine
 
 	reservations registry.Reservations
+	operators    *registry.Desk
 
 	accounts map[pix.AccountID]*accountCheck
 	rows     []layout.Row
@@ -91,10 +92,13 @@ func (d *deriver) entry(n *numberedRecord) error {
 	if err != nil {
 		return err
 	}
-	if n.Stream == registry.ReservationStream {
+	switch n.Stream {
+	case registry.ReservationStream:
 		err = d.reservations.Apply(r)
 		d.reservations.Durable(r.Seq)
-	} else {
+	case registry.OperatorStream:
+		err = d.operators.Apply(r)
+	default:
 		err = d.registry.Apply(r)
 	}
 	if err != nil {

@@ -25,7 +25,7 @@ func (v *verification) begin(dir string) error {
 			return errors.Join(err, v.removeTemporary())
 		}
 		d := &deriver{
-			store: v.store, sorter: s, registry: registry.NewMachine(), accounts: map[pix.AccountID]*accountCheck{},
+			store: v.store, sorter: s, registry: registry.NewMachine(), operators: registry.NewDesk(), accounts: map[pix.AccountID]*accountCheck{},
 		}
 		v.derivers = append(v.derivers, d)
 	}

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 
 	"pixd/actors/layout"
@@ -90,23 +91,13 @@ func (c *comparison) dropped(key []byte) bool {
 
 // rowName returns the name of a row for an error.
 func rowName(key []byte) string {
-	name := layout.RowName(key)
-	if lo, hi := registry.ReservationRange(); name == "" && bytes.Compare(lo, key) <= 0 && bytes.Compare(key, hi) < 0 {
-		name = "reservation"
-	}
-	if name == "" {
-		name = "unknown"
-	}
-	return fmt.Sprintf("%s row %q", name, key)
+	return fmt.Sprintf("%s row %q", cmp.Or(layout.RowName(key), registry.RowName(key), "unknown"), key)
 }
 
 // recordName returns the name, for an error, of the record that writes or deletes a row.
 func recordName(r *sorted.Row) string {
-	switch wal.Stream(r.Stream) {
-	case registry.Stream:
-		return fmt.Sprintf("record %d of the registry", r.Seq)
-	case registry.ReservationStream:
-		return fmt.Sprintf("record %d of the reservations", r.Seq)
+	if name := registry.StreamName(wal.Stream(r.Stream)); name != "" {
+		return fmt.Sprintf("record %d of the %s", r.Seq, name)
 	}
 	return fmt.Sprintf("record %d of %v", r.Seq, pix.AccountID(r.Stream))
 }

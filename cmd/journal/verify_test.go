@@ -62,6 +62,7 @@ func TestVerifyOddRows(t *testing.T) {
 	for want, op := range map[string]wal.Op{
 		`unknown row "j" is there`: {Kind: wal.OpSet, Key: []byte("j")},
 		`unknown row "a" is there`: {Kind: wal.OpSet, Key: []byte("a")},
+		`action row "aa" is there`: {Kind: wal.OpSet, Key: []byte("aa")},
 		`head row "h" is there`:    {Kind: wal.OpSet, Key: []byte("h")},
 		"open row":                 {Kind: wal.OpSet, Key: settled, Value: make([]byte, 8)},
 		"":                         {Kind: wal.OpSet, Key: wal.MetaKey("a-name"), Value: []byte("v")},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,6 +47,15 @@ type payout struct {
 	Fee         pix.Amount `json:"fee_amount"`
 	Reason      *string    `json:"reason_code"`
 	CreatedAt   string     `json:"created_at"`
+	ApprovedBy  []string   `json:"approved_by"`
+}
+
+// firstOf says who has approved a payout that another operator must approve too.
+func firstOf(names []string) string {
+	if len(names) == 0 {
+		return leftOut
+	}
+	return terminal.Plain(strings.Join(names, ", ")) + "; another operator must approve it too"
 }
 
 func (p *payout) facts() string {
@@ -53,6 +63,7 @@ func (p *payout) facts() string {
 		{"transaction", p.Transaction},
 		{"account", p.Account},
 		{"state", p.State},
+		{"approved by", firstOf(p.ApprovedBy)},
 		{"reason", orElse(p.Reason, leftOut, terminal.Plain)},
 		{"amount", money(p.Amount)},
 		{"fee", money(p.Fee)},

@@ -258,7 +258,7 @@ func TestOperatorRefusals(t *testing.T) {
 		{"account list --cursor next", "cursor must be a next_cursor of this list (400)"},
 		{"account list --colour", "unknown flag: --colour"},
 		{"approve", "name the payout, by its transaction_id"},
-		{"approve PIXOUT", `required flag(s) "operator" not set`},
+		{"approve PIXOUT", `no payout "PIXOUT" (404)`},
 		{"approve PIXOUT --operator x", `no payout "PIXOUT" (404)`},
 		{"decline PIXOUT --operator \xff", "--operator is not in UTF-8"},
 		{"decline PIXOUT x --operator x", `"x" is one word too many`},

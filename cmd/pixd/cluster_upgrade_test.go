@@ -15,7 +15,7 @@ func TestClusterUpgrade(t *testing.T) {
 	notShort(t)
 	t.Parallel()
 	const clients, newer = 6, "" // the program under test
-	older := built(t, "pixd/wal.levelSet=6")
+	older := built(t, "pixd/wal.levelSet=7")
 	n := newNodes(t)
 	for _, name := range n.names {
 		n.program[name] = older

@@ -55,7 +55,7 @@ func root() *cobra.Command {
 	addGroup(c, groupRun, "Run the engine:", serveCommand(), demoCommand())
 	addGroup(c, groupMoney, "Accounts and money:", accountCommand(), keyCommand(), pixKeyCommand(), approveCommand(), declineCommand(), statementCommand())
 	addGroup(c, groupCases, "Cases and webhooks:", medCommand(), webhookCommand())
-	addGroup(c, groupOperate, "Operations:", auditCommand(), snapshotCommand(), journalCommand(), clusterCommand(), clockCommand(), versionCommand())
+	addGroup(c, groupOperate, "Operations:", auditCommand(), snapshotCommand(), journalCommand(), clusterCommand(), clockCommand(), operatorCommand(), versionCommand())
 	addGroup(c, groupDevelop, "Development:", simCommand(), signCommand(), listenCommand())
 	c.SetHelpCommandGroupID(groupDevelop)
 	c.SetCompletionCommandGroupID(groupDevelop)

@@ -160,7 +160,7 @@ func (p *process) refusesCases(t *testing.T, id string) {
 		"med close " + id:                                `pixd: required flag(s) "result" not set`,
 		"med refund med_x --operator ana":                `pixd: no case "med_x" (404)`,
 		"med refund " + id + " --operator ana":           "pixd: no refund for the case has failed for good (409)",
-		"med refund " + id:                               `pixd: required flag(s) "operator" not set`,
+		"med refund " + id:                               `pixd: operator is required (400)`,
 		"med refund " + id + " --operator \xff":          "pixd: --operator is not in UTF-8",
 		"med resume " + id + " --operator ana":           "pixd: the case does not wait for an operator since a restore (409)",
 		"med resume " + id + " --all --operator ana":     "pixd: name one case, or give --all",

@@ -171,7 +171,7 @@ func (x *field) value(c *cobra.Command) (any, error) {
 // operatorField is the flag with the name of the operator who decides; kept says where the
 // name is kept.
 func operatorField(kept string) field {
-	return field{flag: "operator", member: "operator", kind: "", must: true, help: "the `NAME` of who decides, 1 to 100 characters; it is " + kept}
+	return field{flag: "operator", member: "operator", kind: "", help: "the `NAME` of who decides, 1 to 100 characters; it is " + kept + "; with an operator's own token it is the token's, and may be left out"}
 }
 
 // several splits the values of a repeated flag at their commas.

@@ -97,6 +97,7 @@ func (f *serveFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.QueueRetry, "queue-retry", f.QueueRetry, "`duration` between two tries of payouts that wait for directory capacity")
 	flags.DurationVar(&f.QueueTTL, "queue-ttl", f.QueueTTL, "`duration` after which a payout that waits for directory capacity has failed")
 	flags.DurationVar(&f.ApprovalTTL, "approval-ttl", f.ApprovalTTL, "`duration` after which a payout that waits for an operator's approval has failed")
+	flags.IntVar(&f.ApprovalBy, "approval-by", f.ApprovalBy, "the `number` of operators, 1 or 2, who must approve a payout that waits; 2: by tokens of their own, see pixd operator")
 	flags.StringVar(&f.MEDSilence, "med-silence", f.MEDSilence, "what becomes of a special-return case that was not defended in time, `agree|wait`: it is closed as AGREED, or left to the analyst")
 	flags.DurationVar(&f.MEDDeadline, "med-deadline", f.MEDDeadline, "`duration` from a special-return case's opening, within which the merchant may defend it")
 	flags.DurationVar(&f.MEDAnalysis, "med-analysis", f.MEDAnalysis, "`duration` from a special-return case's opening; if it is undecided by then, an alert is raised")

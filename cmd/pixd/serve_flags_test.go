@@ -27,7 +27,7 @@ func TestServeFlags(t *testing.T) {
 	if want := (engine.Config{
 		DataDir: "./pixd-data", Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:8081", ISPB: "99999004", Scheme: "sim",
 		SettleDelay: 200 * time.Millisecond, SchemeTimeout: 10 * time.Second, OrphanAfter: 30 * time.Minute,
-		QueueRetry: 3 * time.Second, QueueTTL: 2 * time.Hour, ApprovalTTL: 168 * time.Hour,
+		QueueRetry: 3 * time.Second, QueueTTL: 2 * time.Hour, ApprovalTTL: 168 * time.Hour, ApprovalBy: 1,
 		MEDSilence: "agree", MEDDeadline: 120 * time.Hour, MEDAnalysis: 168 * time.Hour,
 		WebhookTimeout: 15 * time.Second, WebhookRetries: []time.Duration{
 			5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
@@ -43,6 +43,7 @@ func TestServeFlags(t *testing.T) {
 		"data-dir":           {"d", func(c *engine.Config) { c.DataDir = "d" }},
 		"listen":             {"l", func(c *engine.Config) { c.Listen = "l" }},
 		"admin-listen":       {"a", func(c *engine.Config) { c.AdminListen = "a" }},
+		"approval-by":        {"2", func(c *engine.Config) { c.ApprovalBy = 2 }},
 		"tls-cert":           {"c", func(c *engine.Config) { c.TLS.Cert = "c" }},
 		"tls-key":            {"k", func(c *engine.Config) { c.TLS.Key = "k" }},
 		"admin-tls-cert":     {"c", func(c *engine.Config) { c.AdminTLS.Cert = "c" }},

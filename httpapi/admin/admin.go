@@ -72,12 +72,17 @@ type Options struct {
 
 	Banks           httpapi.Banks // names of institutions, beside the built-in ones
 	Version, Commit string
-	Token           string // the operators' bearer token
+	Token           string // the token of the token file
+	Operators       *registry.Operators
+	ApprovalBy      int // how many operators must approve a payout: 1 or 2
 	Now             func() pix.Millis
-	Clock           *clock.Clock // engine time; nil: the path /admin/clock does not exist
-	Log             *slog.Logger
-	Sim             *sim.Sim         // the simulator in this process; nil: there is none
-	Notices         *notices.Options // options for receiving notices of a scheme in another process; nil: this API receives none
+
+	// OnSnapshots answers for the paths about snapshots where another node may make them; nil: this engine makes them.
+	OnSnapshots fasthttp.RequestHandler
+	Clock       *clock.Clock // engine time; nil: the path /admin/clock does not exist
+	Log         *slog.Logger
+	Sim         *sim.Sim         // the simulator in this process; nil: there is none
+	Notices     *notices.Options // options for receiving notices of a scheme in another process; nil: this API receives none
 }
 
 type service struct {
@@ -105,7 +110,8 @@ func New(o Options) fasthttp.RequestHandler {
 	if o.GuardMetrics {
 		guarded = append(slices.Clone(guarded), "/metrics")
 	}
-	return control.Contain(o.Log, control.Guard(o.Token, o.Now, r.Handler, guarded...))
+	tokens := control.Tokens{Root: o.Token, Named: o.Operators.WithToken, Now: o.Now}
+	return control.Contain(o.Log, control.Guard(tokens, s.recorded(r.Handler), guarded...))
 }
 
 // guardedPaths begin the paths that need the operators' token, besides /metrics.
@@ -148,7 +154,15 @@ func (s *service) routes(r *router.Router) {
 	if s.Cluster != nil {
 		clusterRoutes(r, s.Cluster, s.Log)
 	}
-	s.snapshotRoutes(r)
+	if s.OnSnapshots != nil {
+		r.ANY(SnapshotsPath, s.OnSnapshots)
+	} else {
+		s.snapshotRoutes(r)
+	}
+	handle("GET", "/admin/actions", s.listActions)
+	handle("GET", "/admin/operators", s.listOperators)
+	handle("POST", "/admin/operators", s.addOperator)
+	handle("DELETE", "/admin/operators/{name}", s.revokeOperator)
 	handle("GET", "/admin/transactions/{id}", s.showTransaction)
 	handle("GET", "/admin/webhooks", s.listWebhooks)
 	handle("POST", "/admin/webhooks/{id}/retry", s.retryWebhook)

@@ -49,11 +49,7 @@ type fixture struct {
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	f := &fixture{t: t, takes: true, now: testNow}
-	store, err := wal.Open(wal.Options{Dir: "data", FS: vfs.NewMem(), MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
+	store, err := openStore(t), error(nil)
 	now := func() pix.Millis { return f.now }
 	if f.keys, err = registry.Open(store, now); err != nil {
 		t.Fatal(err)
@@ -91,7 +87,7 @@ func newFixture(t testing.TB) *fixture {
 			return f.takes && f.keys.UnlistedPixKey(k) == nil
 		},
 		Ready:   func() bool { return f.ready },
-		Version: "v1", Commit: "abc", Token: "operator", Now: now, Log: log, Sim: openSim(t, now),
+		Version: "v1", Commit: "abc", Token: "operator", Operators: operatorsOn(t, store), Now: now, Log: log, Sim: openSim(t, now),
 	}
 	f.handler = New(f.options)
 	return f

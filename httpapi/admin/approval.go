@@ -8,6 +8,7 @@ import (
 
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
+	"pixd/actors/registry"
 	"pixd/httpapi/control"
 )
 
@@ -27,6 +28,16 @@ func (s *service) decide(word ledger.Approval) handler {
 		if err != nil {
 			return 0, nil, err
 		}
+		if word == ledger.Approved && s.ApprovalBy > 1 && s.waits(o) {
+			both, err := s.approvedOnce(o.Tx.ID, approver(ctx, name))
+			if err != nil {
+				return 0, nil, err
+			}
+			if both == nil {
+				return fasthttp.StatusAccepted, s.ownedItem(*o), nil
+			}
+			name = strings.Join(both, ", ")
+		}
 		if err := s.askHeld(o, word); err != nil {
 			return 0, nil, err
 		}
@@ -34,8 +45,25 @@ func (s *service) decide(word ledger.Approval) handler {
 		if err != nil {
 			return 0, nil, err
 		}
+		if err := s.forgetFirst(o.Tx.ID); err != nil {
+			s.Log.Error("admin: a first approval is not forgotten", "transaction", o.Tx.Public(), "error", err)
+		}
 		return fasthttp.StatusOK, s.ownedItem(ledger.Owned{Account: o.Account, Tx: a.Tx}), nil
 	})
+}
+
+// waits reports whether a payout waits for an operator's approval.
+func (s *service) waits(o *ledger.Owned) bool {
+	return o.Tx.Status == pix.StatusPending || s.Holds != nil && s.Holds(o.Tx)
+}
+
+// approver is the name by which two approvals are told apart: the token's owner. Whoever has the token of the token file
+// is root, whatever name the request gives.
+func approver(ctx *fasthttp.RequestCtx, name string) string {
+	if who := control.Who(ctx); who.Name == registry.Root {
+		return registry.Root
+	}
+	return name
 }
 
 // askHeld asks the scheme about a payout that waits for an operator since a restore: it may have been sent before. One that

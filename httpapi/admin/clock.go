@@ -6,6 +6,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/clock"
+	"pixd/actors/registry"
 	"pixd/httpapi/control"
 )
 
@@ -46,12 +47,23 @@ func (s *service) acceptClock(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusOK, viewOf(state), nil
 }
 
-// readOperator reads a body that has only the name of the operator who decides.
+// readOperator reads a body that has only the name of the operator who decides. Who has a token of their own is known by
+// it, and need not send a body; another name is refused.
 func readOperator(ctx *fasthttp.RequestCtx) (name string, err error) {
+	who := control.Who(ctx)
+	if who.Name != registry.Root && len(ctx.PostBody()) == 0 {
+		return who.Name, nil
+	}
 	f := control.Read(ctx.PostBody(), "operator")
-	f.Need("operator")
+	if who.Name == registry.Root {
+		f.Need("operator")
+	} else if !f.Has("operator") {
+		return who.Name, f.Fault()
+	}
 	if f.Text("operator", &name); !named(name) {
 		f.Refuse("operator", "the name of who decides, 1 to 100 characters")
+	} else if who.Name != registry.Root && name != who.Name {
+		f.Refuse("operator", "the token's: "+who.Name)
 	}
 	return name, f.Fault()
 }

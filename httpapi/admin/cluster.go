@@ -1,13 +1,13 @@
 package admin
 
 import (
+	"errors"
 	"log/slog"
 	"slices"
 
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/pix"
 	"pixd/httpapi/control"
 	"pixd/httpapi/reference"
 )
@@ -71,6 +71,9 @@ func clusterRoutes(r *router.Router, c Cluster, log *slog.Logger) {
 				return 0, nil, err
 			}
 		}
+		if err := needAdmin(ctx); err != nil {
+			return 0, nil, err
+		}
 		s, err := c.Handover(to)
 		return fasthttp.StatusAccepted, s, err
 	}))
@@ -80,7 +83,7 @@ func clusterRoutes(r *router.Router, c Cluster, log *slog.Logger) {
 		f.Need("node", "url")
 		f.Text("node", &node)
 		f.Text("url", &url)
-		if err := f.Fault(); err != nil {
+		if err := errors.Join(needAdmin(ctx), f.Fault()); err != nil {
 			return 0, nil, err
 		}
 		s, err := c.Join(node, url)
@@ -88,6 +91,9 @@ func clusterRoutes(r *router.Router, c Cluster, log *slog.Logger) {
 	}))
 	r.DELETE("/admin/cluster/nodes/{node}", control.Handle(log, func(ctx *fasthttp.RequestCtx) (int, any, error) {
 		name, _ := ctx.UserValue("node").(string)
+		if err := needAdmin(ctx); err != nil {
+			return 0, nil, err
+		}
 		s, err := c.Leave(name)
 		return fasthttp.StatusOK, s, err
 	}))
@@ -100,8 +106,7 @@ type Standby struct {
 	Metrics         fasthttp.RequestHandler
 	GuardMetrics    bool // /metrics needs the operators' token too
 	Version, Commit string
-	Token           string
-	Now             func() pix.Millis
+	Tokens          control.Tokens
 	Log             *slog.Logger
 	Next            fasthttp.RequestHandler // answers all other paths: the owner's, by forwarding
 }
@@ -119,8 +124,8 @@ func NewStandby(o Standby) fasthttp.RequestHandler {
 	if o.GuardMetrics {
 		guarded = append(slices.Clone(guarded), "/metrics")
 	}
-	own := control.Contain(o.Log, control.Guard(o.Token, o.Now, r.Handler, guarded...))
-	guardedNext := control.Guard(o.Token, o.Now, o.Next, guardedPaths...)
+	own := control.Contain(o.Log, control.Guard(o.Tokens, r.Handler, guarded...))
+	guardedNext := control.Guard(o.Tokens, o.Next, guardedPaths...)
 	return func(ctx *fasthttp.RequestCtx) {
 		if isOwn(string(ctx.URI().PathOriginal())) {
 			own(ctx)

@@ -5,12 +5,30 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/pix"
+	"pixd/actors/registry"
 	"pixd/httpapi/admin"
 	"pixd/httpapi/control"
+	"pixd/wal"
 )
+
+// operatorsOf opens the operators of an empty journal.
+func operatorsOf(t *testing.T) *registry.Operators {
+	t.Helper()
+	store, err := wal.Open(wal.Options{Dir: "data", FS: vfs.NewMem(), MemTableBytes: 1 << 20, CacheBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	all, err := registry.OpenOperators(store, func() pix.Millis { return 1 }, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
 
 // nodes is an admin.Cluster that notes what it was asked.
 type nodes struct{ asked []string }
@@ -57,7 +75,7 @@ func TestStandby(t *testing.T) {
 	ready := true
 	h := admin.NewStandby(admin.Standby{
 		Cluster: &nodes{}, Ready: func() bool { return ready }, Metrics: func(ctx *fasthttp.RequestCtx) { ctx.SetBodyString("metrics") },
-		Version: "1", Commit: "2", Token: nodesToken, Now: func() pix.Millis { return 0 }, Log: slog.New(slog.DiscardHandler),
+		Version: "1", Commit: "2", Tokens: control.Tokens{Root: nodesToken, Now: func() pix.Millis { return 0 }}, Log: slog.New(slog.DiscardHandler),
 		Next: func(ctx *fasthttp.RequestCtx) { ctx.SetBodyString("forwarded") },
 	})
 	for _, c := range []struct {
@@ -94,7 +112,7 @@ func TestStandby(t *testing.T) {
 // TestClusterPaths checks what the owner is asked about the nodes, and what is refused.
 func TestClusterPaths(t *testing.T) {
 	n := &nodes{}
-	h := admin.New(admin.Options{Cluster: n, Token: nodesToken, Now: func() pix.Millis { return 0 }, Log: slog.New(slog.DiscardHandler)})
+	h := admin.New(admin.Options{Cluster: n, Token: nodesToken, Operators: operatorsOf(t), Now: func() pix.Millis { return 0 }, Log: slog.New(slog.DiscardHandler)})
 	for _, c := range []struct {
 		method, path, body string
 		status             int
@@ -119,7 +137,7 @@ func TestClusterPaths(t *testing.T) {
 			t.Errorf("%s %s %s: %d %s, asked %q", c.method, c.path, c.body, status, body, asked)
 		}
 	}
-	alone := admin.New(admin.Options{Token: nodesToken, Now: func() pix.Millis { return 0 }, Log: slog.New(slog.DiscardHandler)})
+	alone := admin.New(admin.Options{Token: nodesToken, Operators: operatorsOf(t), Now: func() pix.Millis { return 0 }, Log: slog.New(slog.DiscardHandler)})
 	if status, _ := answered(alone, "GET", "/admin/cluster", nodesToken, ""); status != 404 {
 		t.Errorf("/admin/cluster of a process that is alone: %d", status)
 	}

@@ -37,6 +37,13 @@ func (s *service) ownedItem(o ledger.Owned) json.RawMessage {
 	if s.Holds != nil && s.Holds(o.Tx) {
 		begin += `"awaits_operator":true,`
 	}
+	if s.ApprovalBy > 1 && s.waits(&o) {
+		names := []string{}
+		if first := s.Operators.FirstApproval(o.Tx.ID); first != nil {
+			names = append(names, first.Operator)
+		}
+		begin += `"approved_by":` + string(control.Encode(names)) + `,"approvals_needed":2,`
+	}
 	return append([]byte(begin), httpapi.Item(o.Tx, s.Banks)[1:]...)
 }
 

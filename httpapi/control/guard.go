@@ -9,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/pix"
+	"pixd/actors/registry"
 	"pixd/httpapi"
 )
 
@@ -16,18 +17,52 @@ import (
 // minute; further requests without it are answered 429.
 const wrongTokens = 5
 
-// Guard passes a request below one of the prefixes to next only if it bears the token,
+// Tokens are the tokens of operators.
+type Tokens struct {
+	Root  string                                // that of the token file, with every right
+	Named func(token string) *registry.Operator // returns who has a token of their own; nil: nobody. A nil func: there are no operators with names
+	Now   func() pix.Millis
+}
+
+// Operator is who a request is from.
+type Operator struct {
+	Name string // registry.Root: who has the token file's token
+	Role registry.Role
+}
+
+// operatorValue names the user value of a request that says who it is from.
+const operatorValue = "operator"
+
+// Who returns the operator whom a guard has recognized; one without a role where no guard has.
+func Who(ctx *fasthttp.RequestCtx) Operator {
+	o, _ := ctx.UserValue(operatorValue).(Operator)
+	return o
+}
+
+// As says who a request is from.
+func As(ctx *fasthttp.RequestCtx, o Operator) { ctx.SetUserValue(operatorValue, o) }
+
+// Guard passes a request below one of the prefixes to next only if it bears an operator's token,
 // whether or not its path exists ("/admin" stands for /admin itself and all paths below
-// it). A missing token counts as a wrong token. The right token always passes, however many
-// wrong tokens came from its address.
-func Guard(token string, now func() pix.Millis, next fasthttp.RequestHandler, prefixes ...string) fasthttp.RequestHandler {
-	want, wrong := sha256.Sum256([]byte(token)), httpapi.NewLimiter(wrongTokens)
+// it), and one that is no GET or HEAD only where the operator's role is to write. A missing token
+// counts as a wrong token. A right token always passes, however many wrong tokens came from its address.
+func Guard(tokens Tokens, next fasthttp.RequestHandler, prefixes ...string) fasthttp.RequestHandler {
+	wrong := httpapi.NewLimiter(wrongTokens)
 	return func(ctx *fasthttp.RequestCtx) {
-		if Below(string(ctx.URI().PathOriginal()), prefixes) && !bears(ctx, want) {
-			refuseToken(ctx, wrong, now())
+		if !Below(string(ctx.URI().PathOriginal()), prefixes) {
+			next(ctx)
 			return
 		}
-		next(ctx)
+		o, ok := tokens.bearer(ctx)
+		switch {
+		case !ok:
+			refuseToken(ctx, wrong, tokens.Now())
+		case o.Role < registry.Writer && !ctx.IsGet() && !ctx.IsHead():
+			AnswerProblem(ctx, Refuse(fasthttp.StatusForbidden, "%s is a viewer, who may read alone", o.Name))
+		default:
+			As(ctx, o)
+			next(ctx)
+		}
 	}
 }
 
@@ -55,8 +90,27 @@ func Below(path string, prefixes []string) bool {
 	return false
 }
 
-func bears(ctx *fasthttp.RequestCtx, want [sha256.Size]byte) bool {
+// bearer returns whose token a request bears; false: nobody's.
+func (t *Tokens) bearer(ctx *fasthttp.RequestCtx) (Operator, bool) {
 	scheme, token, _ := bytes.Cut(ctx.Request.Header.Peek(fasthttp.HeaderAuthorization), []byte(" "))
-	got := sha256.Sum256(bytes.TrimSpace(token))
-	return subtle.ConstantTimeCompare(got[:], want[:]) == 1 && bytes.EqualFold(scheme, []byte("Bearer"))
+	if !bytes.EqualFold(scheme, []byte("Bearer")) {
+		return Operator{}, false
+	}
+	return t.Of(string(bytes.TrimSpace(token)))
+}
+
+// Of returns who has a token; false: nobody.
+func (t *Tokens) Of(token string) (Operator, bool) {
+	want, got := sha256.Sum256([]byte(t.Root)), sha256.Sum256([]byte(token))
+	if subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
+		return Operator{registry.Root, registry.Admin}, true
+	}
+	if t.Named == nil || token == "" {
+		return Operator{}, false
+	}
+	o := t.Named(token)
+	if o == nil {
+		return Operator{}, false
+	}
+	return Operator{o.Name, o.Role}, true
 }

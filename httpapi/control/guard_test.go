@@ -24,7 +24,7 @@ type guarded struct {
 
 func newGuarded(t testing.TB) *guarded {
 	g := &guarded{t: t, at: guardNow}
-	g.handle = Guard(guardToken, func() pix.Millis { return g.at }, func(ctx *fasthttp.RequestCtx) {
+	g.handle = Guard(Tokens{Root: guardToken, Now: func() pix.Millis { return g.at }}, func(ctx *fasthttp.RequestCtx) {
 		ctx.SetStatusCode(fasthttp.StatusNoContent)
 	}, "/admin", "/sim", "/metrics")
 	return g

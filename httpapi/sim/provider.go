@@ -46,7 +46,7 @@ func New(o Options) fasthttp.RequestHandler {
 	if o.GuardMetrics {
 		guarded = append(guarded, "/metrics")
 	}
-	return control.Contain(o.Log, control.Guard(o.Token, o.Now, r.Handler, guarded...))
+	return control.Contain(o.Log, control.Guard(control.Tokens{Root: o.Token, Now: o.Now}, r.Handler, guarded...))
 }
 
 // Provide adds the endpoints of the scheme protocol that an engine in another process calls

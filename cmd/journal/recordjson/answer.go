@@ -18,7 +18,7 @@ const mask = "***"
 // secretNames are the names of members whose values could authenticate somebody: the one list
 // for records and for stored answers. In an answer a name counts in either case of keys, at
 // any depth.
-var secretNames = []string{"secret", "secret_sha256", "client_secret", "token", "password", "authorization", "hmac"}
+var secretNames = []string{"secret", "secret_sha256", "token_sha256", "client_secret", "token", "password", "authorization", "hmac"}
 
 // urlName is the name of a webhook's URL, in records and in answers.
 const urlName = "url"

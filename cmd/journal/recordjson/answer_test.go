@@ -59,7 +59,7 @@ func TestAnswers(t *testing.T) {
 // masking a whole record as if it was an answer changes nothing.
 func TestOneListOfSecrets(t *testing.T) {
 	l, r, _ := fullRecords()
-	for i, line := range [][]byte{AppendLedger(nil, 1, l), AppendRegistry(nil, 1, Registry, r)} {
+	for i, line := range [][]byte{AppendLedger(nil, 1, l), AppendRegistry(nil, 1, "registry", r)} {
 		if !bytes.Contains(line, []byte(`"***"`)) {
 			t.Errorf("no secret in %s", line)
 		}

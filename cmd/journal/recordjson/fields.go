@@ -25,6 +25,7 @@ var typeWriters = map[reflect.Type]writer{
 	reflect.TypeFor[int]():                  writeInteger,
 	reflect.TypeFor[int64]():                writeInteger,
 	reflect.TypeFor[uint8]():                writeUnsigned,
+	reflect.TypeFor[uint16]():               writeUnsigned,
 	reflect.TypeFor[uint32]():               writeUnsigned,
 	reflect.TypeFor[uint64]():               writeUnsigned,
 	reflect.TypeFor[pix.Amount]():           writeInteger,

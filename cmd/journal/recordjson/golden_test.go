@@ -48,12 +48,12 @@ func goldenLines(t testing.TB) (lines []byte) {
 		}
 		lines = AppendLedger(lines, 12, &r)
 	}
-	for k := registry.AccountRegistered; k <= registry.PixKeyUnlisted; k++ {
+	for k := registry.AccountRegistered; k <= registry.FirstApprovalOver; k++ {
 		r := registry.Record{Kind: k, Seq: 300, Time: goldenTime}
 		if err := r.Decode(body(t, "registry", k.String())); err != nil {
 			t.Fatal(err)
 		}
-		lines = AppendRegistry(lines, 12, Registry, &r)
+		lines = AppendRegistry(lines, 12, "registry", &r)
 	}
 	return lines
 }
@@ -80,14 +80,14 @@ func TestGolden(t *testing.T) {
 			t.Errorf("line %d is no JSON", i+1)
 		}
 	}
-	if n := strings.Count(string(got), "\n"); n != 52+9 || len(got) != len(want) {
+	if n := strings.Count(string(got), "\n"); n != 52+15 || len(got) != len(want) {
 		t.Errorf("%d lines", n)
 	}
 	if strings.Contains(string(got), "BQUFBQUF") || strings.Contains(string(got), "0505050505") || strings.Contains(string(got), "AwMDAwMD") || strings.Contains(string(got), "0303030303") || strings.Contains(string(got), "010203000000") {
 		t.Error("a secret of the golden records is shown")
 	}
 	known := ledger.SubscriptionTested + 1
-	if !strings.HasPrefix(known.String(), "kind ") || !strings.HasPrefix((registry.PixKeyUnlisted+1).String(), "kind ") {
+	if !strings.HasPrefix(known.String(), "kind ") || !strings.HasPrefix((registry.FirstApprovalOver+1).String(), "kind ") {
 		t.Error("there are kinds of records that this test does not show")
 	}
 }

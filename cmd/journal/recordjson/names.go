@@ -46,6 +46,8 @@ var fieldNames = map[string]string{
 	"registry.APIKey.SecretHash":      "secret_sha256",
 	"registry.APIKey.Whitelist":       "ip_whitelist",
 	"registry.Record.EndToEnd":        "reservation",
+	"registry.Operator.TokenHash":     "token_sha256",
+	"registry.FirstApproval.Payout":   "id",
 }
 
 // The names of values that have no name elsewhere; docs/formats.md has the same names.

@@ -1,6 +1,7 @@
 package recordjson
 
 import (
+	"cmp"
 	"reflect"
 
 	"pixd/actors/ledger"
@@ -30,21 +31,9 @@ func AppendRegistry(b []byte, position uint64, stream string, r *registry.Record
 	return append(l.b, "}\n"...)
 }
 
-// The names of the registry's streams.
-const (
-	Registry     = "registry"
-	Reservations = "reservations"
-)
-
 // StreamName is the name of a stream by which operators know it.
 func StreamName(s wal.Stream) string {
-	switch s {
-	case registry.Stream:
-		return Registry
-	case registry.ReservationStream:
-		return Reservations
-	}
-	return pix.AccountID(s).String()
+	return cmp.Or(registry.StreamName(s), pix.AccountID(s).String())
 }
 
 // head begins a line with what the journal stores beside a record's body.

@@ -1,0 +1,186 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"pixd/actors/pix"
+	"pixd/wal"
+)
+
+// desk is operators over a store that can be opened again.
+type desk struct {
+	*Operators
+	t     *testing.T
+	fs    vfs.FS
+	store *wal.Store
+
+	restored pix.Millis
+}
+
+func newDesk(t *testing.T) *desk {
+	d := &desk{t: t, fs: vfs.NewMem()}
+	d.open()
+	t.Cleanup(func() { _ = d.store.Close() })
+	return d
+}
+
+func (d *desk) open() {
+	d.t.Helper()
+	var err error
+	if d.store, err = wal.Open(wal.Options{Dir: "data", FS: d.fs, MemTableBytes: 1 << 20, CacheBytes: 1 << 20}); err == nil {
+		d.Operators, err = OpenOperators(d.store, func() pix.Millis { return 7 }, d.restored)
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// again closes the store and opens it.
+func (d *desk) again() {
+	d.t.Helper()
+	if err := d.store.Close(); err != nil {
+		d.t.Fatal(err)
+	}
+	d.open()
+}
+
+// TestOperatorsSurvive checks that operators, revocations, first approvals and actions are there after a restart, and that
+// the stream goes on.
+func TestOperatorsSurvive(t *testing.T) {
+	d := newDesk(t)
+	for name, role := range map[string]Role{"ana": Admin, "bia": Viewer} {
+		if _, err := d.Add(name, role, "token of "+name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := d.Revoke("bia"); err != nil {
+		t.Fatal(err)
+	}
+	payout := pix.TxID{1}
+	if first, err := d.Approve(payout, "ana"); first != nil || err != nil {
+		t.Fatal(first, err)
+	}
+	n, err := d.Begin(Action{Operator: "ana", Method: "POST", Path: "/x", Body: "\xff"})
+	if err == nil {
+		err = d.End(n, 201)
+	}
+	open, err2 := d.Begin(Action{Operator: "bia", Method: "POST", Path: "/y"})
+	if err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	d.again()
+	if o := d.WithToken("token of ana"); o == nil || o.Role != Admin || d.WithToken("token of bia") != nil || d.WithToken("") != nil {
+		t.Error("ana's token:", o)
+	}
+	if all := d.All(); len(all) != 2 || all[1].RevokedAt != 7 {
+		t.Errorf("%+v", all)
+	}
+	if _, err := d.Approve(payout, "ana"); !errors.Is(err, ErrApprovedOnce) {
+		t.Error(err)
+	}
+	if first, err := d.Approve(payout, "caio"); err != nil || first == nil || first.Operator != "ana" {
+		t.Error(first, err)
+	}
+	if err := d.Decided(payout); err != nil || d.FirstApproval(payout) != nil {
+		t.Error(err)
+	}
+	all, next, err := d.Actions("", 0, 10)
+	if err != nil || next != 0 || len(all) != 2 || all[0].Number != open || all[0].Status != 0 || all[1].Status != 201 || all[1].Body != "\uFFFD" {
+		t.Errorf("%+v %d %v", all, next, err)
+	}
+	d.again()
+	if d.FirstApproval(payout) != nil {
+		t.Error("the first approval of a decided payout came back")
+	}
+	if first, err := d.Approve(payout, "caio"); first != nil || err != nil {
+		t.Error(first, err)
+	}
+	d.again()
+	if a := d.FirstApproval(payout); a == nil || a.Operator != "caio" {
+		t.Error(a)
+	}
+	d.restored = 8
+	d.again()
+	if first, err := d.Approve(payout, "ana"); first != nil || err != nil {
+		t.Error("a first approval from before a restore counts:", first, err)
+	}
+}
+
+// TestManyOperators checks that there are at most 1000 operators, and that one who was revoked keeps the place.
+func TestManyOperators(t *testing.T) {
+	d := NewDesk()
+	for n := range 1000 {
+		r, err := d.Add(Operator{Name: fmt.Sprint("o", n)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Seq = d.Seq + 1
+		if err := d.Apply(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := d.Add(Operator{Name: "one more"}); !errors.Is(err, ErrManyOperator) {
+		t.Error(err)
+	}
+	r, err := d.Revoke("o7", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Seq = d.Seq + 1
+	if err := d.Apply(r); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Add(Operator{Name: "o7"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := d.Revoke("nobody", 1); !errors.Is(err, ErrNoOperator) {
+		t.Error(err)
+	}
+}
+
+// TestActionPages checks that pages of one operator's actions have each of them once, the newest first.
+func TestActionPages(t *testing.T) {
+	d := newDesk(t)
+	for n := range 20 {
+		if _, err := d.Begin(Action{Operator: []string{"ana", "bia"}[n%2], Path: fmt.Sprint(n)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for before := uint64(0); ; {
+		all, next, err := d.Actions("bia", before, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range all {
+			got = append(got, a.Path)
+		}
+		if before = next; next == 0 {
+			break
+		}
+	}
+	if fmt.Sprint(got) != "[19 17 15 13 11 9 7 5 3 1]" {
+		t.Error(got)
+	}
+}
+
+// TestDeskRefusesOthers checks that a record of another stream, and one out of order, is not applied, and that the
+// registry's own stream takes no record of operators.
+func TestDeskRefusesOthers(t *testing.T) {
+	for _, r := range goldenRecords() {
+		r.Seq = 1
+		if err := NewDesk().Apply(&r); (err == nil) != (r.Kind >= OperatorAdded) {
+			t.Errorf("%v: %v", r.Kind, err)
+		}
+		if err := NewMachine().Apply(&r); err == nil && r.Kind >= OperatorAdded {
+			t.Errorf("%v is applied to the registry", r.Kind)
+		}
+		if r.Seq = 2; NewDesk().Apply(&r) == nil {
+			t.Errorf("%v is applied out of order", r.Kind)
+		}
+	}
+}
