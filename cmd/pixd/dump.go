@@ -23,7 +23,7 @@ func dumpCommand() *cobra.Command {
 		Use:   "dump",
 		Short: "Print records as JSON lines, without secrets",
 		Long: "Prints every record as a JSON object on a line of its own, in the order in which records were\n" +
-			"written: the position of its batch, stream (an account, registry or reservations), sequence in the stream, time,\n" +
+			"written: the position of its batch, stream (an account, registry, reservations or operators), sequence in the stream, time,\n" +
 			"kind, and body. Amounts are base units, times UTC. What is zero or absent is left out. Secrets, also\n" +
 			"those in stored answers, and the query of a webhook's URL are ***. A CPF that only the directory has\n" +
 			"told is masked (***.456.789-**). Characters that a terminal might take for a command are escaped.\n" +
@@ -50,7 +50,7 @@ func dumpCommand() *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "the engine's data `FOLDER`")
-	flags.StringVar(&o.Stream, "account", "", "print only the records of this account, `ID`, or of registry or reservations")
+	flags.StringVar(&o.Stream, "account", "", "print only the records of this account, `ID`, or of registry, reservations or operators")
 	flags.StringVar(&from, "from", "", "the first day or instant, `T`")
 	flags.StringVar(&to, "to", "", "the last day, or the first instant that does not count, `T`")
 	return c

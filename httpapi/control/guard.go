@@ -33,7 +33,7 @@ type Operator struct {
 // operatorValue names the user value of a request that says who it is from.
 const operatorValue = "operator"
 
-// Who returns the operator whom a guard has recognized; one without a role where no guard has.
+// Who returns the operator whom a guard has recognised; one without a role where no guard has.
 func Who(ctx *fasthttp.RequestCtx) Operator {
 	o, _ := ctx.UserValue(operatorValue).(Operator)
 	return o
