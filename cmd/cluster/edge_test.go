@@ -39,8 +39,10 @@ func TestTrustedProxies(t *testing.T) {
 		taken bool // the id
 		two   bool // connections may be open at once
 	}{
-		{"127.0.0.2", s.MerchantAddr, true, true}, {"127.0.0.3", s.MerchantAddr, false, false},
-		{"127.0.0.2", s.AdminAddr, false, true}, {"127.0.0.2", s.SchemeAddr, false, true},
+		{"127.0.0.2", s.MerchantAddr, true, true},
+		{"127.0.0.3", s.MerchantAddr, false, false},
+		{"127.0.0.2", s.AdminAddr, false, true},
+		{"127.0.0.2", s.SchemeAddr, false, true},
 	} {
 		for second := range 2 {
 			status, id := asks(t, c.from, c.to.String())
