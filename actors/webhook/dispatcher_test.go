@@ -274,3 +274,27 @@ func TestPosted(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// TestGoneAfterChange checks that 410 of a receiver does not stop a subscription that got another one meanwhile,
+// although Run has not looked since.
+func TestGoneAfterChange(t *testing.T) {
+	k := newDesk(t, nil)
+	k.rows(func(s *shelf) { s.wait(target(1), 1, t0) })
+	tasks, err := k.tick()
+	if len(tasks) != 1 || err != nil {
+		t.Fatal(tasks, err)
+	}
+	changed := &ledger.Record{Account: 1}
+	changed.Subscription = tasks[0].Subscription
+	k.Emitted(changed)
+	now := k.Now()
+	r := Begun(now, nil)
+	r.Answer = Answer{Status: 410}
+	r.End(now, now, k.ahead, 0)
+	k.attempted(&tasks[0], r)
+	k.becomes(1, "pending")
+	k.work.Wait()
+	if len(k.ended) != 0 {
+		t.Errorf("the subscription is stopped: %+v", k.ended)
+	}
+}

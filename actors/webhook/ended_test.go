@@ -218,3 +218,18 @@ func TestDueDuringAnAttempt(t *testing.T) {
 		t.Errorf("%+v", task)
 	}
 }
+
+// TestFormerReceiverOften checks that a webhook that changes during each attempt does not make a delivery's
+// schedule begin anew.
+func TestFormerReceiverOften(t *testing.T) {
+	r := newRig(t, nil)
+	r.emit(target(1), 1)
+	for range 256 {
+		former := r.one()
+		r.Changed(target(1))
+		r.answers(former, 500)
+	}
+	if o := r.answers(r.one(), 500); o.State != layout.DeliveryDead {
+		t.Errorf("after 256 attempts another follows: %+v", o)
+	}
+}

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -187,7 +188,10 @@ func (t *Task) deleteRows() []wal.Op {
 // again writes that the next attempt is due at a time.
 func (t *Task) again(r Result, due pix.Millis) Outcome {
 	next := t.Pending
-	next.Due, next.Tries = due, t.Tries+1
+	next.Due = due
+	if next.Tries < math.MaxUint8 { // attempts that ran while the receiver changed count too, and may be any number
+		next.Tries++
+	}
 	s := t.status(r)
 	s.Due = due
 	return Outcome{State: layout.DeliveryPending, Next: next, Ops: []wal.Op{

@@ -18,6 +18,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"pixd/cmd/overload"
+	"pixd/docs/openapi"
+	"pixd/docs/openapi/openapitest"
 	"pixd/httpapi"
 	"pixd/wal"
 )
@@ -91,12 +93,40 @@ func (w *harness) send(method, url, body string, headers ...string) (int, string
 	if err := errors.Join(err, resp.Body.Close()); err != nil {
 		w.t.Fatal(err)
 	}
+	w.hold(openapitest.Exchange{
+		Method: method, URL: r.URL.RequestURI(), RequestHeader: r.Header, Request: []byte(body), Status: resp.StatusCode, Header: resp.Header, Answer: got,
+	}, r.URL.Host)
 	return resp.StatusCode, string(got), resp.Header
+}
+
+// documents are those of the listeners, by what the paths begin with.
+var documents = sync.OnceValue(func() map[string]*openapitest.Contract {
+	all := map[string]*openapitest.Contract{}
+	for prefix, of := range map[string]openapi.Document{"/api/external/": openapi.Merchant, "/admin/": openapi.Operator, "/sim/": openapi.Simulator} {
+		c, err := openapitest.New(of.YAML)
+		if err != nil {
+			panic(err)
+		}
+		all[prefix] = c
+	}
+	return all
+})
+
+// hold checks a request to one of the engine's listeners, and its answer, against the listener's document.
+func (w *harness) hold(e openapitest.Exchange, host string) {
+	w.t.Helper()
+	for prefix, c := range documents() {
+		if strings.HasPrefix(e.URL, prefix) && (host == w.MerchantAddr.String()) == (prefix == "/api/external/") {
+			if err := c.Check(e); err != nil {
+				w.t.Error(err)
+			}
+		}
+	}
 }
 
 func (w *harness) operate(method, path, body string) (int, string) {
 	w.t.Helper()
-	status, got, _ := w.send(method, "http://"+w.AdminAddr.String()+path, body, "Authorization", "Bearer token")
+	status, got, _ := w.send(method, "http://"+w.AdminAddr.String()+path, body, "Authorization", "Bearer token", "Content-Type", "application/json")
 	return status, got
 }
 

@@ -99,7 +99,7 @@ func (s *Served) takeNotices() error {
 	if err != nil {
 		return err
 	}
-	h := s.door(forward.Scheme, notices.New(o))
+	h := s.door(forward.Scheme, s.meters.requests.Timed("scheme", notices.New(o)))
 	s.take.Store(&h)
 	return nil
 }

@@ -14,7 +14,7 @@ var (
 	schemeRepeats = prometheus.NewDesc("pixd_scheme_repeats_waiting",
 		"Payouts and refunds in doubt that wait until they may ask the scheme again.", nil, nil)
 	schemeDown = prometheus.NewDesc("pixd_scheme_down",
-		"1 since a call to the scheme failed, until one is answered: one probe at a time is sent, with the next payout or refund.", nil, nil)
+		"1 since a call for a payout or refund brought no answer, until one is answered. Those in doubt ask again, one at a time; where there are none, nothing is called, and this stays 1 until the next payout or refund.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

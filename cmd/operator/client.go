@@ -127,7 +127,11 @@ func (o *Client) judge(status int, got []byte) error {
 		return fmt.Errorf("%s answers %d %s: it may be no operator API", o.Base, status, cmp.Or(http.StatusText(status), "with an unknown status"))
 	}
 	if status == http.StatusUnauthorized && o.Source != "" {
-		return fmt.Errorf("the operator API refuses the token from %s (%d)", o.Source, status)
+		hint := ""
+		if o.Source != TokenVariable {
+			hint = ": where " + TokenVariable + " is set for the " + cmp.Or(o.Asks, "engine") + ", as in /etc/pixd/pixd.env, it counts and no file does; set it here too"
+		}
+		return fmt.Errorf("the operator API refuses the token from %s (%d)%s", o.Source, status, hint)
 	}
 	return fmt.Errorf("%s (%d)", problem.Error.Message, status)
 }

@@ -327,7 +327,7 @@ func TestOperatorToken(t *testing.T) {
 		{"a file, before the environment", "/", "not-the-token", made, ""},
 		{"nowhere", "/", "", "", "no operators' token: set PIXD_ADMIN_TOKEN, or name <data-dir>/admin.token with --token-file"},
 		{"the environment, before the default place", dir, "not-the-token", "", "the operator API refuses the token from PIXD_ADMIN_TOKEN (401)"},
-		{"a wrong file", dir, "", "wrong", "the operator API refuses the token from wrong (401)"},
+		{"a wrong file", dir, "", "wrong", "the operator API refuses the token from wrong (401): where PIXD_ADMIN_TOKEN is set for the engine, as in /etc/pixd/pixd.env, it counts and no file does; set it here too"},
 		{"an empty file", dir, "", "empty", "operators' token: empty is empty"},
 		{"another file", dir, "", "two", "operators' token: two holds no token, which is one word"},
 		{"another word", dir, "not-the-token\x1b", "", "operators' token: PIXD_ADMIN_TOKEN holds no token, which is one word"},

@@ -57,8 +57,8 @@ func (n *nodes) makesSnapshots() {
 	}
 }
 
-// measures checks that the metrics of each node tell its role, its disk and its snapshots, and that only the
-// owner's have those of an engine.
+// measures checks that the metrics of each node tell its role, its disk, its journal and its snapshots, and that
+// only the owner's have those of an engine.
 func (n *nodes) measures() {
 	n.t.Helper()
 	owner, snapshots := n.owner(), 0
@@ -80,6 +80,9 @@ func (n *nodes) measures() {
 		}
 		if is := strings.Contains(text, "\npixd_accounts_in_memory "); is != (name == owner) {
 			n.t.Errorf("node %s shows an engine: %v", name, is)
+		}
+		if strings.Contains(text, "\npixd_journal_sync_seconds_count 0\n") || name == owner && strings.Contains(text, "\npixd_journal_commit_seconds_count 0\n") {
+			n.t.Errorf("node %s measures no syncs, or no commits", name)
 		}
 		if !strings.Contains(text, "\npixd_snapshot_newest_seconds 0\n") {
 			snapshots++

@@ -335,13 +335,22 @@ func (p *process) shop() shop {
 	return s
 }
 
-// ask sends a merchant's request: a signed POST, or a GET where the body is empty.
+// ask sends a merchant's request: a signed POST, or a GET where the body is empty. The answer is held against
+// the merchants' document.
 func (s shop) ask(base, path, body, idempotency string) (int, []byte, error) {
 	r, err := s.request(base, path, body, idempotency)
 	if err != nil {
 		return 0, nil, err
 	}
-	return do(client, r)
+	answer, err := client.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	got, err := io.ReadAll(answer.Body)
+	if err = errors.Join(err, answer.Body.Close()); err == nil {
+		err = held(contracts().merchant, r, answer, got)
+	}
+	return answer.StatusCode, got, err
 }
 
 func (s shop) request(base, path, body, idempotency string) (*http.Request, error) {

@@ -47,11 +47,11 @@ func TestSchemeListenTLS(t *testing.T) {
 }
 
 // TestSchemeListenConnections checks that one address can open 512 connections to the listener
-// for a provider's notices, and that others get in meanwhile.
+// for a provider's notices, that others get in meanwhile, and that the metrics show it.
 func TestSchemeListenConnections(t *testing.T) {
 	t.Parallel()
 	address := waltest.FreePorts(t, 1, 1)[0]
-	start(t, filepath.Join(t.TempDir(), "data"), "--scheme", "http://127.0.0.1:1", "--scheme-listen", address)
+	p := start(t, filepath.Join(t.TempDir(), "data"), "--scheme", "http://127.0.0.1:1", "--scheme-listen", address)
 	status := func(from string) int {
 		t.Helper()
 		d := net.Dialer{Timeout: 5 * time.Second, LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
@@ -78,5 +78,14 @@ func TestSchemeListenConnections(t *testing.T) {
 	}
 	if got := status("127.0.0.2"); got != 404 {
 		t.Errorf("from another address: %d", got)
+	}
+	_, got, err := p.operate("GET", "/metrics", "")
+	for _, line := range []string{
+		`pixd_http_requests_total{listener="scheme",status="404"} 513`, `pixd_http_requests_total{listener="scheme",status="429"} 1`,
+		`pixd_http_open_connections{listener="scheme"} 513`, `pixd_http_request_duration_seconds_count{class="4xx",listener="scheme",method="none",route="none"} 513`,
+	} {
+		if !strings.Contains(string(got), "\n"+line+"\n") {
+			t.Errorf("/metrics lacks %s (%v)", line, err)
+		}
 	}
 }

@@ -21,5 +21,7 @@ func TestAudit(t *testing.T) {
 	f.expect("GET", "/admin/audit", "", 409, problem(409, "an audit is under way"))
 	failed = errors.New("rows are gone")
 	f.expect("GET", "/admin/audit", "", 500, problem(500, "internal error"))
+	failed = control.Refuse(503, "the scheme's book cannot be read")
+	f.expect("GET", "/admin/audit", "", 503, problem(503, "the scheme's book cannot be read"))
 	f.expect("POST", "/admin/audit", "", 405, problem(405, "this path does not take this method"))
 }

@@ -1,0 +1,74 @@
+package cluster
+
+import (
+	"bufio"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"pixd/cmd/engine"
+	"pixd/cmd/forward"
+)
+
+// TestTrustedProxies checks whose ids of requests a node takes over, and whose connections it does not count by
+// their address: a trusted proxy's, at the merchants' port alone.
+func TestTrustedProxies(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	f := forward.New(forward.Options{Owner: func() (string, string, bool) { return "", "", false }, Patience: 1, Log: log})
+	s := &Served{forward: f, operate: f, meters: newMeters(), ends: make(chan error, 8), config: engine.Config{
+		Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0", SchemeListen: "127.0.0.1:0",
+		ConnectionsPerIP: 1, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}, Log: log,
+	}}
+	if err := s.openEdges(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, e := range s.edges {
+			if err := e.close(); err != nil {
+				t.Error(err)
+			}
+		}
+		s.work.Wait()
+	})
+	for _, c := range []struct {
+		from  string
+		to    net.Addr
+		taken bool // the id
+		two   bool // connections may be open at once
+	}{
+		{"127.0.0.2", s.MerchantAddr, true, true},
+		{"127.0.0.3", s.MerchantAddr, false, false},
+		{"127.0.0.2", s.AdminAddr, false, true},
+		{"127.0.0.2", s.SchemeAddr, false, true},
+	} {
+		for second := range 2 {
+			status, id := asks(t, c.from, c.to.String())
+			if turned := second == 1 && !c.two; (status == http.StatusTooManyRequests) != turned || !turned && (id == "theirs") != c.taken {
+				t.Errorf("connection %d from %s to %v: %d, id %q", second+1, c.from, c.to, status, id)
+			}
+		}
+	}
+}
+
+// asks sends a request with an id, and returns the answer's status and id. The connection stays open.
+func asks(t *testing.T, from, to string) (status int, id string) {
+	t.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	c, err := d.Dial("tcp", to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if _, err := strings.NewReader("GET /none HTTP/1.1\r\nHost: x\r\nX-Request-Id: theirs\r\n\r\n").WriteTo(c); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode, answer.Header.Get("X-Request-Id")
+}
