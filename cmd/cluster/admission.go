@@ -101,7 +101,7 @@ func (s *Served) admit(ctx context.Context) (peers map[string]string, join bool,
 	for told := s.elapsed(); ; {
 		var waits []string
 		all := s.askOthers(ctx)
-		if err := errors.Join(s.differs(all), s.refusedBy(all)); err != nil {
+		if err := s.differs(all); err != nil {
 			return nil, false, err
 		}
 		for _, a := range all {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/netip"
 
@@ -24,12 +23,8 @@ import (
 type edge struct {
 	face   forward.Face
 	relay  *relay
-	handle fasthttp.RequestHandler // of the node itself: it forwards
 	limits httpapi.ConnectionOptions
-	server *fasthttp.Server // forwards; nil: the engine has the port
-	log    *slog.Logger
-
-	trusted []netip.Prefix // proxies whose requests may bring an id
+	server *fasthttp.Server // forwards; one for all the times that the node has the port, so that closing ends all its connections
 }
 
 // nodeConnections is how many connections may be open at once on a port other than the merchants'.
@@ -63,10 +58,11 @@ func (s *Served) openEdges() error {
 			return fmt.Errorf("%s listener: %w", e.face, err)
 		}
 		*e.at = port.Addr()
-		made := &edge{face: e.face, relay: newRelay(port), handle: e.handle, limits: e.limits, log: c.Log}
+		o := httpapi.ServerOptions{Name: string(e.face), NewRequestID: machine.RequestID, Log: c.Log}
 		if e.face == forward.Merchant {
-			made.trusted = c.TrustedProxies
+			o.Trusted = c.TrustedProxies // they may bring an id of a request
 		}
+		made := &edge{face: e.face, relay: newRelay(port), limits: e.limits, server: httpapi.NewServer(e.handle, o)}
 		s.edges = append(s.edges, made)
 		made.serve()
 		s.work.Go(func() {
@@ -83,12 +79,8 @@ var machineItself = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.M
 
 // serve gives the port's new connections to the node itself, which forwards their requests.
 func (e *edge) serve() {
-	server := httpapi.NewServer(e.handle, httpapi.ServerOptions{
-		Name: string(e.face), Trusted: e.trusted, NewRequestID: machine.RequestID, Log: e.log,
-	})
 	l := httpapi.Limit(e.relay.next(), e.limits)
-	e.server = server
-	go func() { _ = server.Serve(l) }() // its connections go on when the port is given to the engine
+	go func() { _ = e.server.Serve(l) }() // its connections go on when the port is given to the engine
 }
 
 // give returns a listener that has the port's new connections from now on.

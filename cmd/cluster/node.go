@@ -43,6 +43,7 @@ type node struct {
 	answers   [8]time.Duration // how long the last renewals took, in any order; 0: none yet
 	renewals  int
 	former    wal.Owner // whom this node has taken over from
+	heir      string    // the node to which this one hands the log over
 	heads     heads
 	owner     wal.Owner     // as the store had it last
 	ownerBeat time.Duration // when the owner was seen to renew itself last, or to become the owner
@@ -242,6 +243,13 @@ func (n *node) broken(err error) bool {
 	return true
 }
 
+// bequeath notes to whom the node hands the log over.
+func (n *node) bequeath(heir string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.heir = heir
+}
+
 // become sets the node's role, which the next renewal writes.
 func (n *node) become(role string) {
 	n.mu.Lock()
@@ -249,14 +257,23 @@ func (n *node) become(role string) {
 	n.role = role
 }
 
-// where returns the owner's name and URL; false while there is none that is alive.
+// where returns the owner's name and URL; false while there is none that is alive. While the log is handed
+// over, that is the node which is to be the owner: it says so itself as long as it is not, and a node that has
+// handed the log over learns of its successor only once it has begun anew.
 func (n *node) where() (name, url string, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := n.elapsed()
 	n.noteOwner(now)
+	next := n.owner.Next
 	if n.owner.Name == n.name && n.owner.Run == n.self.Run {
-		return n.name, n.self.URL, n.serves()
+		if !n.over.Load() {
+			return n.name, n.self.URL, n.serves()
+		}
+		next = n.heir
+	}
+	if is := n.seen[next]; next != "" {
+		return next, is.URL, is.alive(now)
 	}
 	is := n.seen[n.owner.Name]
 	return n.owner.Name, is.URL, n.owner.Name != "" && is.Run == n.owner.Run && is.alive(now)

@@ -71,9 +71,9 @@ func (s *Served) differs(all []said) error {
 	return nil
 }
 
-// refusedBy returns an error where so many others refuse this node's certificate, or show one that it
-// refuses, that it can never be one of a majority.
-func (s *Served) refusedBy(all []said) error {
+// refusedBy returns the others that refuse this node's certificate, or show one that it refuses, where they are
+// so many that it can be none of a majority.
+func (s *Served) refusedBy(all []said) []string {
 	var why []string
 	for _, a := range all {
 		if byCertificate(a.err) {
@@ -83,7 +83,7 @@ func (s *Served) refusedBy(all []said) error {
 	if count := len(s.peers); len(why) < count-count/2 {
 		return nil
 	}
-	return fmt.Errorf("--cluster-cert, --cluster-ca: this node and others do not take each other's certificates: %s", strings.Join(why, ", "))
+	return why
 }
 
 // byCertificate reports whether a connection failed because one side did not take the other's certificate.
@@ -93,12 +93,25 @@ func byCertificate(err error) bool {
 	return errors.As(err, &here) || errors.As(err, &there) && there.Op == "remote error" // an alert, which TLS has as no type
 }
 
-// checkTrust returns an error where the certificates of this node and of the others do not fit.
+// checkTrust waits until the certificates of this node and of the others fit. That they do not may be the others'
+// mistake, which they can mend: this node's own it has found before.
 func (s *Served) checkTrust(ctx context.Context) error {
 	if s.clientTLS == nil {
 		return nil
 	}
-	return s.refusedBy(s.askOthers(ctx))
+	for said := (time.Time{}); ; {
+		why := s.refusedBy(s.askOthers(ctx))
+		if len(why) == 0 {
+			return nil
+		}
+		if time.Since(said) >= tellEvery {
+			said = time.Now()
+			s.config.Log.Error("cluster: this node and others do not take each other's certificates, theirs or --cluster-cert and --cluster-ca are wrong; asking them again", "nodes", strings.Join(why, ", "))
+		}
+		if err := pause(ctx, lookEvery); err != nil {
+			return err
+		}
+	}
 }
 
 // meet asks the other nodes whether they have the same list of nodes, before a cluster is founded in an
@@ -108,7 +121,7 @@ func (s *Served) meet(ctx context.Context) (missing []string, err error) {
 		return nil, nil // they were asked before the member began
 	}
 	all := s.askOthers(ctx)
-	if err := errors.Join(s.differs(all), s.refusedBy(all)); err != nil {
+	if err := s.differs(all); err != nil {
 		return nil, err
 	}
 	for _, a := range all {

@@ -1,10 +1,19 @@
 package cluster
 
 import (
+	"bufio"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
+	"net/http"
 	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/cmd/machine"
+	"pixd/httpapi"
 )
 
 // greet accepts connections and sends a word on each, until its listener has lost the port.
@@ -74,5 +83,46 @@ func TestRelay(t *testing.T) {
 	}
 	if err := <-over; !errors.Is(err, net.ErrClosed) {
 		t.Error(err)
+	}
+}
+
+// TestEdgeClosed checks that a node which ends tells the clients on all connections that it has accepted, also on
+// those from before it was the owner.
+func TestEdgeClosed(t *testing.T) {
+	port, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	e := &edge{
+		relay: newRelay(port), limits: httpapi.ConnectionOptions{Total: 8, PerIP: 8, Log: log},
+		server: httpapi.NewServer(func(*fasthttp.RequestCtx) {}, httpapi.ServerOptions{NewRequestID: machine.RequestID, Log: log}),
+	}
+	go func() { _ = e.relay.run() }()
+	var open []net.Conn
+	for range 3 {
+		e.serve()
+		c, err := net.Dial("tcp", port.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if a, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || a.StatusCode != 200 {
+			t.Fatal(a, err)
+		}
+		open = append(open, c)
+		e.give() // to an engine
+	}
+	if err := e.close(); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range open {
+		_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("connection %d: %v", i, err)
+		}
 	}
 }

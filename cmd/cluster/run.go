@@ -134,6 +134,7 @@ func (s *Served) own(ctx context.Context, n *node) (again bool, err error) {
 	if resigning.wanted = n.lease.valid(); resigning.next == "" {
 		resigning.next = n.successor()
 	}
+	n.bequeath(resigning.next)
 	err = errors.Join(err, s.disown(n, e))
 	if asked.done != nil {
 		asked.done <- err

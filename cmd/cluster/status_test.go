@@ -56,6 +56,49 @@ func TestMayTake(t *testing.T) {
 	}
 }
 
+// TestHeir checks where requests go while the log is handed over: from the owner until its engine has ended, from
+// then on, and from the other nodes, to the node that is to be the next.
+func TestHeir(t *testing.T) {
+	n := aNode(t, waltest.NewTape(), "a", t.TempDir())
+	now := 10 * time.Minute
+	n.elapsed = func() time.Duration { return now }
+	n.lease.elapsed = n.elapsed
+	n.lease.renewed(now)
+	heir := seen{since: now, state: state{Run: "heir's", URL: "http://b"}}
+	n.seen = seenNodes{"b": heir}
+	to := func(want string, ok bool) {
+		t.Helper()
+		if name, _, is := n.where(); is && name != want || is != ok {
+			t.Errorf("requests go to %q, %v; want %q, %v", name, is, want, ok)
+		}
+	}
+	owned := func(o wal.Owner) {
+		t.Helper()
+		at, batch, err := n.store.OwnBatch(o)
+		if err == nil {
+			err = n.store.Apply(at+1, batch)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	owned(wal.Owner{Name: "a", Run: n.self.Run})
+	n.bequeath("b")
+	to("a", true)
+	n.over.Store(true)
+	to("b", true)
+	n.bequeath("")
+	to("", false)
+	n.bequeath("b")
+	owned(wal.Owner{Next: "b"})
+	to("b", true)
+	owned(wal.Owner{Name: "b", Run: "another"}) // which this node has not seen yet
+	to("", false)
+	owned(wal.Owner{Next: "b"})
+	now += takeAfter
+	to("", false)
+}
+
 // TestQuick checks that only a node whose renewals have all been slow lately leaves it to others to lead the
 // log's members.
 func TestQuick(t *testing.T) {

@@ -2,6 +2,7 @@ package forward
 
 import (
 	"crypto/tls"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"strconv"
@@ -97,7 +98,7 @@ func (f *Forwarder) Handler(face Face) fasthttp.RequestHandler {
 				httpapi.Cut(ctx)
 				return
 			}
-			if !pause(until) {
+			if f.isOver() || !pause(until) {
 				f.NoOwner(ctx)
 				return
 			}
@@ -131,6 +132,9 @@ func (f *Forwarder) attempt(ctx *fasthttp.RequestCtx, r *request, until time.Tim
 		return nothing
 	}
 	p, err := f.poolOf(name, url)
+	if errors.Is(err, errOver) {
+		return nothing
+	}
 	if err != nil {
 		f.Log.Warn("forward: the owner cannot be reached", "owner", name, "error", err)
 		return nothing
@@ -212,12 +216,18 @@ func (f *Forwarder) poolOf(name, url string) (*pool, error) {
 	return p, nil
 }
 
+func (f *Forwarder) isOver() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.over
+}
+
 // Moved says who the owner is. What was sent to an earlier one is cut in time though no other request
 // comes that would find the new one.
 func (f *Forwarder) Moved(name, url string) { _, _ = f.poolOf(name, url) }
 
 // Close closes all connections. Requests that wait for an answer are cut, and later ones are
-// refused; so the listeners should have been shut down before.
+// refused at once; so the listeners should have been shut down before.
 func (f *Forwarder) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -84,6 +84,17 @@ func TestNoOwner(t *testing.T) {
 	}
 }
 
+// TestOver checks that a node which ends refuses a request at once: its client may go to another node.
+func TestOver(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, Options{Owner: newOwner(t, "", nil, echo).at("http"), Patience: time.Minute})
+	n.Forwarder.Close()
+	at := time.Now()
+	if a, _ := ask(t, n.address, "/"); a.StatusCode != 503 || time.Since(at) > 10*time.Second {
+		t.Errorf("answered %d after %v", a.StatusCode, time.Since(at))
+	}
+}
+
 // TestCut checks that a client is cut without a byte where its request was sent and the whole answer
 // did not come, and that the request is not sent again, whatever its method is.
 func TestCut(t *testing.T) {

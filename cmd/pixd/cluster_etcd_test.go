@@ -100,13 +100,19 @@ func (n *nodes) untrusted(name string, among *authority) {
 		"tls: unknown certificate authority":                        {"--log-cert", theirs, "--log-key", key},
 		"the other nodes would refuse this one: --cluster-cert":     {"--cluster-cert", theirs, "--cluster-key", key},
 		"valid for 127.0.0.2, not 127.0.0.1":                        {"--cluster-cert", elsewhere, "--cluster-key", elsewhereKey},
-		"do not take each other's certificates":                     stranger.flags("--cluster-"),
 		"an etcd is not asked with a name and a password; --log-ce": {"--log", strings.Replace(n.flags[1], "https://", "https://x:y@", 1)},
 	} {
 		refused[says] = n.beside(name, flags...)
 	}
+	waiting := n.beside(name, stranger.flags("--cluster-")...) // for the others to mend their certificates
 	for says, p := range refused {
 		n.refusedProcess(p, says)
+	}
+	n.waits("a node of another authority says so", func() (bool, string) {
+		return strings.Contains(waiting.words(), "do not take each other's certificates"), waiting.words()
+	})
+	if code := waiting.end(syscall.SIGTERM); code != 0 || strings.Contains(waiting.words(), "msg=ready") {
+		n.t.Errorf("exit %d\n%s", code, waiting.words())
 	}
 }
 

@@ -35,7 +35,8 @@ func TestClusterFaults(t *testing.T) {
 		run  func(f *faults)
 	}{
 		{"kills", (*faults).kills},
-		{"handovers", (*faults).handovers},
+		{"handovers", func(f *faults) { f.handovers(false) }},
+		{"owner ended", func(f *faults) { f.handovers(true) }},
 		{"owner stopped for 1s", func(f *faults) { f.stops(time.Second) }},
 		{"owner stopped for 3s", func(f *faults) { f.stops(3 * time.Second) }},
 		{"owner stopped for 6s", func(f *faults) { f.stops(6 * time.Second) }},
@@ -116,22 +117,40 @@ func (f *faults) kills() {
 	}
 }
 
-// handovers has each owner hand over to the next.
-func (f *faults) handovers() {
+// handovers has each owner hand over to the next, as it is asked to or because it is ended. A client that loses
+// an owner goes to another node.
+func (f *faults) handovers(ended bool) {
 	f.begin()
 	var all []time.Duration
+	late := 0
 	for range *clusterKills {
 		f.l.mark()
 		former := f.n.owner()
-		f.n.proc[former].reported("cluster", "handover")
+		if ended {
+			if code := f.n.end(former, syscall.SIGTERM); code != 0 {
+				f.Errorf("node %s ended with status %d", former, code)
+			}
+		} else {
+			f.n.proc[former].reported("cluster", "handover")
+		}
 		f.n.owner(former)
 		f.l.flows(faultClients)
-		all = append(all, f.l.pauses()...)
+		took := f.l.pauses()
+		if all = append(all, took...); took[len(took)-1] >= handoverGoal {
+			late++
+			f.Logf("handover of %s: %v", former, brief(took))
+		}
+		if ended {
+			f.n.start(former)
+		}
 		f.n.whole()
 	}
 	slices.Sort(all)
-	f.Logf("%d handovers under %d payouts/s: clients paused for %v (p50, p100)", *clusterKills, *clusterRate, brief(all))
+	f.Logf("%d handovers under %d payouts/s: clients paused for %v (p50, p100); %d with a pause of %v", *clusterKills, *clusterRate, brief(all), late, handoverGoal)
 }
+
+// handoverGoal is how long a handover may keep requests waiting.
+const handoverGoal = 500 * time.Millisecond
 
 // stops stops the owner for a while. What it was asked meanwhile it does not answer by itself.
 func (f *faults) stops(long time.Duration) {

@@ -12,6 +12,7 @@ import (
 	"mime"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
@@ -32,27 +33,32 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-
 var OfOperators = []openapi.Document{openapi.Operator, openapi.Merchant, openapi.Simulator, openapi.Scheme}
 
 // Routes adds the pages of the documents below /docs: that of the first document at /docs itself. They
-// need no token. It panics where a document cannot be read, which a test finds.
+// need no token. What they show is made when it is asked for the first time: a start, and so a node that takes
+// over, does not wait for it. It panics where a document cannot be read, which a test finds.
 func Routes(r *router.Router, documents ...openapi.Document) {
 	for _, d := range documents {
-		json, err := d.JSON()
-		if err != nil {
-			panic(err)
-		}
-		html := draw(d, documents)
-		r.GET("/docs/"+d.Name, serve("text/html; charset=utf-8", html))
-		r.GET("/docs/"+d.Name+".yaml", serve("application/yaml", d.YAML))
-		r.GET("/docs/"+d.Name+".json", serve("application/json", json))
+		html := serve("text/html; charset=utf-8", func() []byte { return draw(d, documents) })
+		r.GET("/docs/"+d.Name, html)
+		r.GET("/docs/"+d.Name+".yaml", serve("application/yaml", func() []byte { return d.YAML }))
+		r.GET("/docs/"+d.Name+".json", serve("application/json", func() []byte { return inJSON(d) }))
 		if d.Name == documents[0].Name {
-			r.GET("/docs", serve("text/html; charset=utf-8", html))
+			r.GET("/docs", html)
 		}
 	}
 	for _, name := range []string{"page.css", "page.js"} {
-		r.GET("/docs/"+name, serve(kind(name), read(name)))
+		r.GET("/docs/"+name, serve(kind(name), func() []byte { return read(name) }))
 	}
 	for _, name := range []string{"swagger-ui-bundle.js", "swagger-ui.css"} {
 		r.GET("/docs/"+name, packed(kind(name), read("swagger-ui/"+name+".gz")))
 	}
+}
+
+func inJSON(d openapi.Document) []byte {
+	b, err := d.JSON()
+	if err != nil {
+		panic(err)
+	}
+	return b
 }
 
 func draw(d openapi.Document, all []openapi.Document) []byte {
@@ -76,8 +82,9 @@ func read(name string) []byte {
 
 func kind(name string) string { return mime.TypeByExtension(path.Ext(name)) }
 
-// serve answers with a body that never changes.
-func serve(kind string, body []byte) fasthttp.RequestHandler {
+// serve answers with a body that never changes, and is made once.
+func serve(kind string, body func() []byte) fasthttp.RequestHandler {
+	body = sync.OnceValue(body)
 	return func(ctx *fasthttp.RequestCtx) {
 		h := &ctx.Response.Header
 		h.Set(fasthttp.HeaderContentSecurityPolicy, policy)
@@ -85,13 +92,14 @@ func serve(kind string, body []byte) fasthttp.RequestHandler {
 		h.Set(fasthttp.HeaderReferrerPolicy, "no-referrer")
 		h.Set(fasthttp.HeaderCacheControl, "max-age=3600")
 		ctx.SetContentType(kind)
-		ctx.Response.SetBodyRaw(body) // shared by all answers
+		ctx.Response.SetBodyRaw(body()) // shared by all answers
 	}
 }
 
 // packed is serve of a body that is compressed with gzip, for clients that take it so and others.
 func packed(kind string, zipped []byte) fasthttp.RequestHandler {
-	whole, short := serve(kind, unpack(zipped)), serve(kind, zipped)
+	whole := serve(kind, func() []byte { return unpack(zipped) })
+	short := serve(kind, func() []byte { return zipped })
 	return func(ctx *fasthttp.RequestCtx) {
 		ctx.Response.Header.Set(fasthttp.HeaderVary, fasthttp.HeaderAcceptEncoding)
 		if strings.Contains(string(ctx.Request.Header.Peek(fasthttp.HeaderAcceptEncoding)), "gzip") {

@@ -56,6 +56,13 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestMadeLater checks that adding the pages makes none of them: a node that takes over adds them, too.
+func TestMadeLater(t *testing.T) {
+	if n := testing.AllocsPerRun(1, func() { Routes(router.New(), OfOperators...) }); n > 2_000 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 // TestDocuments checks both forms of a document.
 func TestDocuments(t *testing.T) {
 	r := router.New()

@@ -2,6 +2,7 @@ package etcdlog
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -12,7 +13,8 @@ import (
 // time after factor times the pause before.
 //
 // While another member begins to lead, etcd drops what it is asked, and does not say so. A renewal that is
-// waited for until its time is over comes too late then, and the node has lost the log.
+// waited for until its time is over comes too late then, and the node has lost the log. Where the member is in
+// this process, which hears of it, all that has no answer is sent again at once.
 type resending struct {
 	pause  time.Duration
 	factor time.Duration
@@ -37,13 +39,15 @@ func (l *Log) txnAgain(ctx context.Context, how resending, ifs []clientv3.Cmp, t
 	waiting, answered := context.WithCancel(ctx)
 	defer answered()
 	var later atomic.Pointer[clientv3.TxnResponse] // the answer to one that was sent again
+	again := func() {
+		if r, err := commit(ctx); err == nil && later.CompareAndSwap(nil, r) {
+			answered()
+		}
+	}
+	defer context.AfterFunc(l.leading(), again)()
 	defer time.AfterFunc(how.pause, func() {
 		for pause := how.pause * how.factor; ctx.Err() == nil; pause *= how.factor {
-			go func() {
-				if r, err := commit(ctx); err == nil && later.CompareAndSwap(nil, r) {
-					answered()
-				}
-			}()
+			go again()
 			select {
 			case <-ctx.Done():
 			case <-time.After(pause):
@@ -55,4 +59,37 @@ func (l *Log) txnAgain(ctx context.Context, how resending, ifs []clientv3.Cmp, t
 		return is, nil
 	}
 	return r, err
+}
+
+// leading returns a context that ends as soon as another member is known to lead.
+func (l *Log) leading() context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.leader
+}
+
+// ledAnew says that another member leads.
+func (l *Log) ledAnew() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.deposed()
+	l.leader, l.deposed = context.WithCancel(context.Background())
+}
+
+// watchLeader tells the logs when another member leads, until ctx ends.
+func (m *Member) watchLeader(ctx context.Context) {
+	for changed := m.etcd.Server.LeaderChangedNotify(); ; {
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+		changed = m.etcd.Server.LeaderChangedNotify()
+		m.mu.Lock()
+		logs := slices.Clone(m.logs)
+		m.mu.Unlock()
+		for _, l := range logs {
+			l.ledAnew()
+		}
+	}
 }

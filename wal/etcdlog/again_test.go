@@ -17,6 +17,7 @@ type losing struct {
 	clientv3.KV
 	lose  *atomic.Int32 // so many more
 	after bool
+	lost  chan struct{} // has one for each that is lost; may be nil
 }
 
 // Txn implements clientv3.KV.
@@ -38,6 +39,10 @@ func (t losingTxn) Commit() (*clientv3.TxnResponse, error) {
 	if t.of.after {
 		_, _ = t.Txn.Commit()
 	}
+	select {
+	case t.of.lost <- struct{}{}:
+	default:
+	}
 	<-t.ctx.Done()
 	return nil, t.ctx.Err()
 }
@@ -56,7 +61,7 @@ func TestLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		var lose atomic.Int32
-		l.client.KV = losing{l.client.KV, &lose, after}
+		l.client.KV = losing{KV: l.client.KV, lose: &lose, after: after}
 		lose.Store(2)
 		if err := l.Append(ctx, 0, 0, []byte("a")); err != nil {
 			t.Fatalf("lost %v: %v", after, err)
@@ -76,5 +81,34 @@ func TestLost(t *testing.T) {
 		if _, err := l.Node(ctx, n, []byte("y")); !errors.Is(err, wal.ErrMoved) {
 			t.Errorf("a node that was deposed: %v", err)
 		}
+	}
+}
+
+// TestLostToLeader has another member lead while a batch is lost. It is sent again at once.
+func TestLostToLeader(t *testing.T) {
+	t.Parallel()
+	members, ctx := start(t, options(t, 3)), patient(t)
+	if err := members[0].Lead(ctx); err != nil {
+		t.Fatal(err)
+	}
+	l := members[2].Log()
+	if _, err := l.Found(ctx, wal.Cluster{}); err != nil {
+		t.Fatal(err)
+	}
+	l.timeout = time.Minute
+	lost := losing{KV: l.client.KV, lose: new(atomic.Int32), lost: make(chan struct{}, 8)}
+	lost.lose.Store(1)
+	l.client.KV = lost
+	done := make(chan error, 1)
+	go func() {
+		_, err := l.txnAgain(ctx, resending{time.Minute, 1}, nil, []clientv3.Op{clientv3.OpPut("x", "y")}, nil)
+		done <- err
+	}()
+	<-lost.lost
+	if err := members[1].Lead(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
 	}
 }

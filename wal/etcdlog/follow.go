@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// watched is how many batches a watch may begin with. What is further back is read one batch at a
-	// time: etcd reads all that a watch begins with at once, and stops writers meanwhile.
+	// watched is how many batches a watch may begin with. What is further back is read: etcd reads all that a
+	// watch begins with at once, and stops writers meanwhile.
 	watched = 64
 
 	// silence is how long a watch may bring nothing before the log's end is read.
@@ -33,6 +33,7 @@ type follower struct {
 	key      string
 	base     uint64
 	have     uint64 // the version that was delivered last
+	many     int    // how many batches one call may read
 	revision int64  // of that version; 0: not known
 	fn       func(position uint64, batch []byte) error
 	final    error // why Follow ends
@@ -48,7 +49,7 @@ func (l *Log) Follow(ctx context.Context, log uint16, after uint64, fn func(posi
 	if after < c.Base {
 		return wal.ErrTrimmed
 	}
-	f := &follower{Log: l, key: l.logKey(log), base: c.Base, have: after - c.Base, fn: fn}
+	f := &follower{Log: l, key: l.logKey(log), base: c.Base, have: after - c.Base, many: 1, fn: fn}
 	alive, free := l.while(ctx)
 	defer free()
 	for {
@@ -100,23 +101,6 @@ func (f *follower) catchUp(ctx context.Context) (from int64, err error) {
 			return 0, err
 		}
 	}
-}
-
-// read delivers the batches up to one that is in the log.
-func (f *follower) read(ctx context.Context, to *mvccpb.KeyValue) error {
-	for f.have < versionOf(to) {
-		kv, err := f.find(ctx, f.key, f.have+1, f.revision+1, to.ModRevision)
-		if err != nil {
-			return err
-		}
-		if versionOf(kv) != f.have+1 {
-			return f.ends(wal.ErrTrimmed)
-		}
-		if err := f.deliver(kv); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // watch delivers the batches that a watch brings, until it errs.

@@ -57,10 +57,12 @@ type Log struct {
 	life    context.Context // ends with Close
 	end     context.CancelFunc
 
-	mu    sync.Mutex
-	agree *wal.Cluster     // nil: not read yet
-	kept  map[string]place // by key: what Trim was told
-	cut   int64            // the newest revision that Trim has had compacted
+	mu      sync.Mutex
+	agree   *wal.Cluster     // nil: not read yet
+	kept    map[string]place // by key: what Trim was told
+	cut     int64            // the newest revision that Trim has had compacted
+	leader  context.Context  // ends when another member leads; that of an etcd in another process never does
+	deposed context.CancelFunc
 }
 
 var _ wal.Log = (*Log)(nil)
@@ -101,6 +103,7 @@ func newLog(client *clientv3.Client, prefix string, timeout time.Duration, log *
 	}
 	l := &Log{client: client, prefix: prefix, timeout: timeout, log: log, kept: map[string]place{}}
 	l.life, l.end = context.WithCancel(context.Background())
+	l.leader, l.deposed = context.WithCancel(context.Background())
 	return l
 }
 

@@ -47,6 +47,7 @@ func Start(ctx context.Context, o MemberOptions) (*Member, error) {
 			life, end := context.WithCancel(context.Background())
 			m.end = end
 			m.beside.Go(func() { m.keepRoom(life) })
+			m.beside.Go(func() { m.watchLeader(life) })
 			if err = m.ready(ctx); err == nil {
 				err = m.vote(ctx)
 			}
@@ -152,6 +153,10 @@ func (m *Member) Done() <-chan struct{} { return m.etcd.Server.StopNotify() }
 // Leads reports whether the member is the one that leads, so far as it knows.
 func (m *Member) Leads() bool { return m.etcd.Server.Leader() == m.etcd.Server.MemberID() }
 
+// leadAgain is the time between two tries to lead. A leader that gives way to a member which does not begin to
+// lead takes nothing meanwhile.
+const leadAgain = 5 * time.Second
+
 // Lead makes the member the one that leads, which spares each Append a way over the network. It
 // returns an error where that is not so when ctx ends; the log works as well then.
 func (m *Member) Lead(ctx context.Context) error {
@@ -164,8 +169,13 @@ func (m *Member) Lead(ctx context.Context) error {
 			<-try.Done()
 		}
 		cancel()
-		if ctx.Err() != nil {
+		if m.Leads() {
+			break
+		}
+		select {
+		case <-ctx.Done():
 			return fmt.Errorf("etcdlog: make member %s lead: %w", m.o.Name, ctx.Err())
+		case <-time.After(leadAgain):
 		}
 	}
 	return nil
