@@ -67,11 +67,11 @@ var knows = []struct {
 	{"httpapi/reference", []string{"docs/openapi"}},
 	{"httpapi/qr", nil},
 	{"httpapi/receipt", []string{"actors/pix"}},
-	{"httpapi/control", []string{"actors/ledger", "actors/pix", "actors/strictjson", "httpapi"}},
+	{"httpapi/control", []string{"actors/ledger", "actors/pix", "actors/registry", "actors/strictjson", "httpapi"}},
 	{"httpapi/signed", []string{"actors/scheme/provider", "httpapi/control"}},
 	{"httpapi/notices", []string{"actors/fair", "actors/pix", "actors/scheme", "actors/scheme/provider", "httpapi/control", "httpapi/signed"}},
 	{"httpapi/sim", []string{"docs/openapi", "httpapi/reference", "actors/pix", "actors/scheme", "actors/scheme/brcode", "actors/scheme/provider", "actors/scheme/sim", "actors/strictjson", "httpapi/control", "httpapi/signed"}},
-	{"httpapi/admin", []string{"actors/alerts", "actors/clock", "actors/layout", "actors/ledger", "actors/pix", "actors/registry", "actors/scheme/sim", "actors/strictjson", "httpapi", "httpapi/control", "httpapi/notices", "httpapi/reference", "httpapi/sim"}},
+	{"httpapi/admin", []string{"actors/alerts", "actors/clock", "actors/layout", "actors/ledger", "actors/pix", "actors/redact", "actors/registry", "actors/scheme/sim", "actors/strictjson", "httpapi", "httpapi/control", "httpapi/notices", "httpapi/reference", "httpapi/sim"}},
 	{"cmd/**", []string{"actors/**", "docs/openapi", "wal", "wal/etcdlog", "snapshot", "httpapi/**", "cmd/**", "bench/**"}},
 	{"bench/**", []string{"actors/**", "wal", "snapshot", "httpapi/**", "cmd/**", "bench/**"}},
 }

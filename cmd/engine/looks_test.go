@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/wal"
 )
@@ -27,7 +28,7 @@ func TestLooksWaitForTheDisk(t *testing.T) {
 	}
 	before := newest()
 	release := fs.hang()
-	go func() { w.operate("POST", "/admin/accounts/"+w.ID+"/credits", `{"amount":5,"type":"ted"}`) }()
+	go func() { _, _ = w.Accounts.Do(id, ledger.Credit{Amount: 5, Kind: pix.TxTED}) }()
 	w.becomes("shown", soon, func() bool { return newest() == before+1 })
 	answers := make(chan string, 4)
 	go func() { _, got := w.operate("GET", "/admin/audit", ""); answers <- got }()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -31,6 +32,7 @@ func TestClusterKilled(t *testing.T) {
 
 	l.handsOver(clients)
 	n.makesSnapshots()
+	n.knowsOperators()
 	n.measures()
 	l.endsOwner(clients)
 	l.settle()
@@ -54,6 +56,37 @@ func (n *nodes) makesSnapshots() {
 		if list := n.proc[name].reported("snapshot", "list"); !strings.Contains(list, filepath.Base(made)) {
 			n.t.Errorf("node %s does not list %s:\n%s", name, made, list)
 		}
+	}
+}
+
+// knowsOperators checks that an operator's token is good at each node, for what the node answers itself and for what
+// it forwards, that the role is kept, and that a snapshot asked of the owner is on record.
+func (n *nodes) knowsOperators() {
+	n.t.Helper()
+	owner := n.owner()
+	var o struct{ Token string }
+	n.proc[owner].read(&o, "operator", "add", "olga", "--role", "operator")
+	file := filepath.Join(n.t.TempDir(), "olga")
+	if err := os.WriteFile(file, []byte(o.Token), 0o600); err != nil {
+		n.t.Fatal(err)
+	}
+	n.whole()
+	for _, name := range n.names {
+		p := n.proc[name]
+		if out := p.reported("cluster", "status", "--token-file", file); !strings.Contains(out, owner) {
+			n.t.Errorf("node %s: %s", name, out)
+		}
+		p.reported("account", "list", "--token-file", file)
+		for _, args := range [][]string{{"cluster", "handover"}, {"operator", "revoke", "olga"}} {
+			code, out, errs := p.operates(append(args, "--token-file", file)...)
+			if code != 1 || errs != "pixd: olga is an operator, and this needs an admin (403)\n" {
+				n.t.Errorf("node %s: %v: exit %d\n%s%s", name, args, code, out, errs)
+			}
+		}
+	}
+	n.proc[owner].reported("snapshot", "create", "--token-file", file)
+	if log := n.proc[n.standby()].reported("operator", "log", "--by", "olga"); strings.Count(log, "/admin/snapshots ") != 1 || strings.Count(log, "403") != 2*len(n.names) {
+		n.t.Errorf("the record is\n%s", log)
 	}
 }
 
