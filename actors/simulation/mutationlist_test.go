@@ -632,8 +632,8 @@ var mutations = []mutation{
 	{
 		"attempt-counted-twice", "a failed attempt counts as two",
 		"actors/webhook/outcome.go",
-		"next.Due, next.Tries = due, t.Tries+1",
-		"next.Due, next.Tries = due, t.Tries+2",
+		"\t\tnext.Tries++\n",
+		"\t\tnext.Tries += 2\n",
 	},
 	{
 		"dead-one-attempt-early", "a delivery is dead before its last attempt",
