@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"pixd/actors/pix"
+	"pixd/cmd/machine"
 	"pixd/wal"
 	"pixd/wal/etcdlog"
 )
@@ -21,6 +23,8 @@ type hello struct {
 	Log     string   `json:"log"`               // what it knows of the log
 	Members []member `json:"members,omitempty"` // of etcd; with logFounded, as the next
 	Nodes   []string `json:"nodes,omitempty"`   // those that have written their state into the log
+
+	Clock pix.Millis `json:"clock,omitempty"` // the machine's wall clock; for an alert alone
 }
 
 // member is a member of etcd, as nodes tell of it.
@@ -46,8 +50,9 @@ type upMember struct {
 }
 
 // hello returns what this node says of itself.
-func (s *Served) hello() hello {
-	h := hello{Node: s.flags.Node, Peers: peersText(s.peers)}
+func (s *Served) hello() (h hello) {
+	defer func() { h.Clock = machine.Clocks().Wall() }()
+	h = hello{Node: s.flags.Node, Peers: peersText(s.peers)}
 	up := s.up.Load()
 	if s.hadData || up != nil {
 		h.Log = logKept

@@ -118,14 +118,30 @@ func fits(store *wal.Store, c wal.Cluster, hard map[string]string) error {
 	return fmt.Errorf("this folder has a journal of its own, of %d batches, and cluster %s began with another one, of %d: a node joins with an empty folder", position, c.ID, c.Base)
 }
 
-// longEnough returns an error for a log that lacks batches which this node has.
+// longEnough returns an error for a log that lacks batches which this node has, and writes into the log that it does: a
+// node that was behind could not see it, and would take the log over.
 func (n *node) longEnough(ctx context.Context, c wal.Cluster) error {
 	end, err := n.log.End(ctx, logNumber)
 	if err != nil {
 		return unanswered(err)
 	}
-	if at, _, _ := n.store.Head(); at > end {
-		return fmt.Errorf("this node has batch %d of cluster %s, and the log ends at %d: the log's data was restored from a backup, or a majority has lost them; docs/cluster.md says how to go on from the longest copy: %w", at, c.ID, end, wal.ErrShort)
+	at, _, _ := n.store.Head()
+	if at <= end {
+		return nil
 	}
-	return nil
+	err = fmt.Errorf("this node has batch %d of cluster %s, and the log ends at %d: the log's data was restored from a backup, or a majority has lost them; docs/cluster.md says how to go on from the longest copy: %w", at, c.ID, end, wal.ErrShort)
+	n.isWrongBy(err)
+	told, cancel := context.WithTimeout(ctx, takeAfter)
+	defer cancel()
+	return errors.Join(err, n.renew(told))
+}
+
+// lacking returns a node that follows no more, because the log lacks batches which it has; end is where the log ends.
+func (s seenNodes) lacking(end uint64) (is seen, lacks bool) {
+	for _, is := range s {
+		if is.Wrong != "" && is.Applied > end {
+			return is, true
+		}
+	}
+	return is, false
 }

@@ -177,6 +177,37 @@ func TestLongEnough(t *testing.T) {
 	}
 }
 
+// TestBehindShortLog checks that a node which was itself behind does not take over a log that lacks what another
+// has, though that has ended; and does where the other follows no more for another reason.
+func TestBehindShortLog(t *testing.T) {
+	tape := waltest.NewTape()
+	behind, ahead := aNode(t, tape, "a", t.TempDir()), aNode(t, tape, "b", filled(t, "base"))
+	c, err := behind.log.Found(t.Context(), wal.Cluster{ID: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	takes := func() error {
+		t.Helper()
+		if err := behind.lookOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return behind.take(t.Context(), takeover{from: behind.store.Owner()})
+	}
+	if err := errors.Join(behind.longEnough(t.Context(), c)); err != nil {
+		t.Fatal(err)
+	}
+	if err := ahead.longEnough(t.Context(), c); !errors.Is(err, wal.ErrShort) || errors.Is(err, wal.ErrMoved) {
+		t.Fatal(err)
+	}
+	if err := takes(); !errors.Is(err, wal.ErrShort) || !strings.Contains(err.Error(), "that node b has, this node has batch 1") {
+		t.Error(err)
+	}
+	ahead.wrong = "" // as one that has a journal of its own, and is refused for that
+	if err := errors.Join(ahead.renew(t.Context()), takes()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestNameTaken checks that a name under which another process renews its state is refused.
 func TestNameTaken(t *testing.T) {
 	tape := waltest.NewTape()

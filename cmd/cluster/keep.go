@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"pixd/actors/pix"
 	"pixd/cmd/engine"
+	"pixd/cmd/machine"
 	"pixd/wal"
 )
 
@@ -13,6 +15,12 @@ const (
 	goneAfter   = 10 * time.Second
 	behindAfter = 10 * time.Second
 	trimEvery   = time.Second
+
+	// clockEvery is the time between two comparisons of the nodes' clocks, and clockApart by how much they may
+	// differ without an alert. The scheme refuses an owner whose clock is off by five minutes, and does not sign what
+	// it says then: an owner that is ahead hears the right time from the other nodes alone.
+	clockEvery = 10 * time.Second
+	clockApart = time.Minute
 
 	// heldForGone is how large the log's database may be before it is trimmed although a node that is
 	// gone lacks batches: it copies another node's journal when it returns. A node that reads a long
@@ -24,6 +32,7 @@ const (
 // keeper is the owner's care for the log and the other nodes.
 type keeper struct {
 	n      *node
+	ask    func(context.Context) []said // asks the other nodes what they are
 	raise  func(kind, message string)
 	raised map[string]bool          // alerts that stand, by kind and node
 	behind map[string]time.Duration // since when a node is behind where the owner was then
@@ -32,11 +41,29 @@ type keeper struct {
 
 // run trims the log and watches the nodes until ctx ends.
 func (k *keeper) run(ctx context.Context) {
-	for pause(ctx, trimEvery) == nil {
+	for compared := k.n.elapsed(); pause(ctx, trimEvery) == nil; {
 		if err := k.trim(ctx); err != nil && ctx.Err() == nil {
 			k.n.slog.Warn("cluster: the log is not trimmed", "error", err)
 		}
 		k.watch()
+		if now := k.n.elapsed(); now-compared >= clockEvery {
+			compared = now
+			k.compare(k.ask(ctx), machine.Clocks().Wall())
+		}
+	}
+}
+
+// compare raises an alert for each node whose clock is far from this one's. Which of them is wrong it does not know.
+func (k *keeper) compare(others []said, own pix.Millis) {
+	for _, o := range others {
+		if o.err != nil || o.said.Clock == 0 {
+			continue
+		}
+		ahead, is := time.Duration(own-o.said.Clock)*time.Millisecond, "ahead of"
+		if ahead < 0 {
+			ahead, is = -ahead, "behind"
+		}
+		k.stand(engine.AlertClock, o.name, ahead > clockApart, fmt.Sprintf("the clock of this node, %s, is %s %s that of node %s: the scheme refuses an owner whose clock is off by more than five minutes", k.n.name, ahead.Round(time.Second), is, o.name))
 	}
 }
 

@@ -2,10 +2,12 @@ package cluster
 
 import (
 	"context"
+	"io"
 	"strings"
 	"testing"
 	"time"
 
+	"pixd/actors/pix"
 	"pixd/cmd/engine"
 	"pixd/wal"
 	"pixd/wal/waltest"
@@ -169,4 +171,25 @@ func TestRank(t *testing.T) {
 			t.Errorf("%s: the second comes in place %d", change, got)
 		}
 	}
+}
+
+// TestKeeperClocks checks that an owner tells of each node whose clock is far from its own, once until they agree.
+func TestKeeperClocks(t *testing.T) {
+	k := newKeeping(t)
+	const hour, now = pix.Millis(3_600_000), pix.Millis(1_800_000_000_000)
+	is := func(name string, clock pix.Millis) said {
+		return said{peer: peer{name: name}, said: hello{Clock: clock}}
+	}
+	k.compare([]said{is("b", now-59_000), is("c", now+59_000), is("old", 0), {peer: peer{name: "gone"}, err: io.EOF}}, now)
+	k.expect(t)
+	for range 2 {
+		k.compare([]said{is("b", now-hour), is("c", now+2*hour)}, now)
+	}
+	if len(k.alerts) != 2 || !strings.Contains(k.alerts[0], "the clock of this node, a, is 1h0m0s ahead of that of node b") || !strings.Contains(k.alerts[1], "2h0m0s behind that of node c") {
+		t.Errorf("%q", k.alerts)
+	}
+	k.expect(t, engine.AlertClock, engine.AlertClock)
+	k.compare([]said{is("b", now)}, now)
+	k.compare([]said{is("b", now+hour)}, now)
+	k.expect(t, engine.AlertClock)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -103,7 +104,7 @@ func (n *node) lookOnce(ctx context.Context) error {
 
 // stand takes over as soon as that is due, until ctx ends.
 func (n *node) stand(ctx context.Context) error {
-	for {
+	for told := -tellEvery; ; {
 		if err := pause(ctx, lookEvery/4); err != nil {
 			return err
 		}
@@ -112,7 +113,11 @@ func (n *node) stand(ctx context.Context) error {
 			continue
 		}
 		if err := n.take(ctx, t); err != nil && ctx.Err() == nil {
-			n.slog.Debug("cluster: not taken over", "error", err)
+			level := slog.LevelDebug
+			if errors.Is(err, wal.ErrShort) && n.elapsed()-told >= tellEvery {
+				told, level = n.elapsed(), slog.LevelError
+			}
+			n.slog.Log(ctx, level, "cluster: not taken over", "error", err)
 			if err := pause(ctx, lookEvery); err != nil {
 				return err
 			}

@@ -194,7 +194,7 @@ func (n *node) due() (t takeover, due bool) {
 
 // take makes this node the owner. Whether that has succeeded is known once the log has been followed
 // up to there. Where the log has another owner by now, the decision is void: it has not been waited
-// for that one, and it would not be deposed.
+// for that one, and it would not be deposed. A log that has lost batches nobody takes.
 func (n *node) take(ctx context.Context, t takeover) error {
 	after, batch, err := n.store.OwnBatch(wal.Owner{Name: n.name, Run: n.self.Run})
 	if err != nil {
@@ -202,6 +202,12 @@ func (n *node) take(ctx context.Context, t takeover) error {
 	}
 	if n.store.Owner() != t.from {
 		return wal.ErrMoved
+	}
+	n.mu.Lock()
+	other, lacks := n.seen.lacking(after)
+	n.mu.Unlock()
+	if lacks {
+		return fmt.Errorf("the log lacks batches that node %s has, %s: %w", other.Name, other.Wrong, wal.ErrShort)
 	}
 	return n.log.Take(ctx, logNumber, after, t.deposed, batch)
 }
@@ -237,10 +243,15 @@ func (n *node) broken(err error) bool {
 	if wrong := (*wal.OutOfPlace)(nil); !errors.As(err, &wrong) {
 		return false
 	}
+	n.isWrongBy(err)
+	return true
+}
+
+// isWrongBy notes why the node follows no more, which the next renewal writes.
+func (n *node) isWrongBy(err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.wrong = err.Error()
-	return true
 }
 
 // bequeath notes to whom the node hands the log over.

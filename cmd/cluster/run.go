@@ -118,7 +118,7 @@ func (s *Served) own(ctx context.Context, n *node) (again bool, err error) {
 	n.become(roleOwner)
 	s.meters.takeovers.Inc()
 	s.config.Log.Info("cluster: this node is the owner", "node", n.name, "batch", n.store.Owner().Epoch, "after", time.Since(began).Round(time.Millisecond))
-	k := &keeper{n: n, raise: e.Raise, raised: map[string]bool{}, behind: map[string]time.Duration{}, goal: map[string]uint64{}}
+	k := &keeper{n: n, ask: s.askOthers, raise: e.Raise, raised: map[string]bool{}, behind: map[string]time.Duration{}, goal: map[string]uint64{}}
 	tookOver(k, n.former)
 	keeping, end := context.WithCancel(ctx)
 	defer end()

@@ -185,7 +185,7 @@ var alertMakers = map[string]func(*alarmed){
 	AlertTookOver:           func(w *alarmed) { w.Config.alerts.RaiseGeneral(AlertTookOver, "for the test") },
 	AlertLogMismatch:        func(w *alarmed) { w.Config.alerts.RaiseGeneral(AlertLogMismatch, "for the test") },
 	AlertLogFull:            func(w *alarmed) { w.Config.alerts.RaiseGeneral(AlertLogFull, "for the test") },
-	alertClock:              func(w *alarmed) { w.clocks.wall.Add(-3_600_000) },
+	AlertClock:              func(w *alarmed) { w.clocks.wall.Add(-3_600_000) },
 	overload.AlertLowDisk:   func(w *alarmed) { w.disk.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 1<<30 - 1}) },
 }
 
@@ -246,7 +246,7 @@ func TestAlertsNameWhatIsFound(t *testing.T) {
 		c.wrapScheme = func(s scheme.Scheme) scheme.Scheme { w.moods.Scheme = s; return &w.moods }
 	})
 	w.hooks(r.URL+"/a", `"pix.received"`)
-	last := []string{alertClock, overload.AlertLowDisk} // after these the engine refuses work
+	last := []string{AlertClock, overload.AlertLowDisk} // after these the engine refuses work
 	for _, kind := range append(slices.DeleteFunc(slices.Sorted(maps.Keys(alertMakers)), func(k string) bool { return slices.Contains(last, k) }), last...) {
 		alertMakers[kind](w)
 		w.hears(kind)

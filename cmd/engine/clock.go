@@ -13,12 +13,12 @@ const compareEvery = time.Second
 // keepClock raises an alert when engine time is doubted, and when the wall clock has jumped.
 func (e *Engine) keepClock() {
 	if behind := e.Clock.Behind(); behind > 0 {
-		e.Config.alerts.RaiseGeneral(alertClock, fmt.Sprintf("the engine's clock is doubted: it is %v behind the journal's newest record; nothing is voided and nothing expires until it is there, "+
+		e.Config.alerts.RaiseGeneral(AlertClock, fmt.Sprintf("the engine's clock is doubted: it is %v behind the journal's newest record; nothing is voided and nothing expires until it is there, "+
 			"or an operator says pixd clock accept", (time.Duration(behind)*time.Millisecond).Round(time.Second)))
 	}
 	look := func() error {
 		if alert := e.Clock.Look(); alert != "" {
-			e.Config.alerts.RaiseGeneral(alertClock, alert)
+			e.Config.alerts.RaiseGeneral(AlertClock, alert)
 		}
 		return nil
 	}
@@ -29,9 +29,9 @@ func (e *Engine) keepClock() {
 // stated compares engine time with a time that the scheme has stated.
 func (e *Engine) stated(at pix.Millis) {
 	if alert := e.Clock.Stated(at); alert != "" {
-		e.Config.alerts.RaiseGeneral(alertClock, alert)
+		e.Config.alerts.RaiseGeneral(AlertClock, alert)
 	}
 }
 
-// alertClock is the kind of alert about a clock.
-const alertClock = "clock"
+// AlertClock is the kind of alert about a clock, of this process or of another node.
+const AlertClock = "clock"

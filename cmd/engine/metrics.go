@@ -20,7 +20,7 @@ import (
 
 // alertKinds are all kinds of alert.
 var alertKinds = append(ledger.AlertKinds(), due.AlertUnreachable, account.AlertQuarantine, account.AlertDamage,
-	webhook.AlertDead, webhook.AlertDelayed, overload.AlertLowDisk, alertClock, snapshots.AlertFailed, account.AlertRefused, catchup.AlertAside, catchup.AlertLostKey, alertDiffers,
+	webhook.AlertDead, webhook.AlertDelayed, overload.AlertLowDisk, AlertClock, snapshots.AlertFailed, account.AlertRefused, catchup.AlertAside, catchup.AlertLostKey, alertDiffers,
 	AlertNodeGone, AlertNodeBehind, AlertTookOver, AlertLogMismatch, AlertLogFull)
 
 // meters are the metrics of /metrics.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"syscall"
@@ -10,8 +11,8 @@ import (
 )
 
 // TestClusterClocks runs three nodes, one of them with a wall clock that is an hour ahead, and one an hour
-// behind. Who is the owner does not depend on that. The scheme refuses an owner whose clock is wrong, and
-// no payout leaves; the next owner pays what was refused, though its own time is behind the journal's.
+// behind. Who is the owner does not depend on that. The scheme refuses an owner whose clock is wrong, which hears
+// from the others that it is, and no payout leaves; the next owner pays what was refused, though its own time is behind the journal's.
 func TestClusterClocks(t *testing.T) {
 	notShort(t)
 	t.Parallel()
@@ -33,6 +34,10 @@ func TestClusterClocks(t *testing.T) {
 	}
 	for _, r := range rounds {
 		l.wrongs(r.wrong)
+		n.waits("the owner tells of its clock", func() (bool, string) {
+			_, got, err := n.proc[r.wrong].operate("GET", "/admin/alerts", "")
+			return strings.Contains(string(got), "the clock of this node, "+r.wrong+", is"), fmt.Sprint(string(got), err)
+		})
 		if r.killed {
 			began := time.Now()
 			n.end(r.wrong, syscall.SIGKILL)
