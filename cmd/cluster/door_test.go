@@ -7,6 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"pixd/cmd/forward"
 	"pixd/wal"
 	"pixd/wal/waltest"
 )
@@ -21,12 +22,19 @@ func TestDoor(t *testing.T) {
 	var got string
 	says := func(what string) fasthttp.RequestHandler { return func(*fasthttp.RequestCtx) { got = what } }
 	s := &Served{flags: Flags{SnapshotOn: OnAny}, asStandby: says("standby")}
-	handle := s.operatorsOf(n)(says("engine"))
+	s.forward = forward.New(forward.Options{Owner: s.where, Patience: time.Millisecond, NoOwner: says("standby")})
+	handles := []fasthttp.RequestHandler{s.operatorsOf(n)(says("engine")), s.door(n)(forward.Merchant, says("engine"))}
+	var ctx fasthttp.RequestCtx
 	ask := func() string {
-		var ctx fasthttp.RequestCtx
 		ctx.Request.SetRequestURI("/admin/accounts")
 		got = ""
-		handle(&ctx)
+		handles[0](&ctx)
+		operators := got
+		got = ""
+		handles[1](&ctx)
+		if got != operators {
+			t.Errorf("an operator reaches %q, and a merchant %q", operators, got)
+		}
 		return got
 	}
 	if is := ask(); is != "standby" {
@@ -44,6 +52,10 @@ func TestDoor(t *testing.T) {
 	n.over.Store(true)
 	if is := ask(); is != "standby" {
 		t.Errorf("handed over: %s", is)
+	}
+	ctx.SetUserValue(forwarded{}, true)
+	if is := ask(); is != "" || ctx.Response.StatusCode() != fasthttp.StatusMisdirectedRequest {
+		t.Errorf("handed over while another node has forwarded a request: %s, %d", is, ctx.Response.StatusCode())
 	}
 }
 

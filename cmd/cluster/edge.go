@@ -125,7 +125,7 @@ func (s *Served) operatorsOf(n *node) func(fasthttp.RequestHandler) fasthttp.Req
 			if n.serves() {
 				own(ctx)
 			} else {
-				s.asStandby(ctx)
+				aside(ctx, s.asStandby)
 			}
 		}
 	}

@@ -209,17 +209,8 @@ func (s *Served) engineConfig(ctx context.Context, n *node, r *resignation) engi
 	c.OnFailure = s.failed
 	sh := &engine.Shared{
 		Store: n.store, Cluster: s, Snapshots: n.maker, OnSnapshots: s.aboutSnapshots, Operators: s.operatorsOf(n), Certain: n.lease.certainBy, Collectors: []prometheus.Collector{s.meters},
-		Lead: wal.Lead{Log: timed{s.log, s.meters}, Certain: s.certainty(n)},
-		Door: func(face forward.Face, h fasthttp.RequestHandler) fasthttp.RequestHandler {
-			elsewhere := s.forward.Handler(face)
-			return func(ctx *fasthttp.RequestCtx) {
-				if n.serves() {
-					h(ctx)
-				} else {
-					elsewhere(ctx)
-				}
-			}
-		},
+		Lead:   wal.Lead{Log: timed{s.log, s.meters}, Certain: s.certainty(n)},
+		Door:   s.door(n),
 		Resign: func() (string, bool) { return r.next, r.wanted },
 	}
 	sh.Merchant, sh.Admin = s.edge(forward.Merchant).give(), s.edge(forward.Operator).give()
@@ -228,4 +219,31 @@ func (s *Served) engineConfig(ctx context.Context, n *node, r *resignation) engi
 	}
 	c.Shared = sh
 	return c
+}
+
+// door lets requests reach an engine only while its node may be the owner.
+func (s *Served) door(n *node) func(forward.Face, fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(face forward.Face, h fasthttp.RequestHandler) fasthttp.RequestHandler {
+		elsewhere := s.forward.Handler(face)
+		return func(ctx *fasthttp.RequestCtx) {
+			if n.serves() {
+				h(ctx)
+			} else {
+				aside(ctx, elsewhere)
+			}
+		}
+	}
+}
+
+// forwarded marks the requests that another node has forwarded.
+type forwarded struct{}
+
+// aside passes on a request that meets the engine's door when this node is the owner no more. One that was forwarded
+// goes back instead: to hand the log over waits for it, and it would wait for that.
+func aside(ctx *fasthttp.RequestCtx, elsewhere fasthttp.RequestHandler) {
+	if ctx.UserValue(forwarded{}) != nil {
+		forward.NotOwner(ctx)
+		return
+	}
+	elsewhere(ctx)
 }

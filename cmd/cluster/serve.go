@@ -215,6 +215,7 @@ func (s *Served) handler(face forward.Face) fasthttp.RequestHandler {
 	}
 	return func(ctx *fasthttp.RequestCtx) {
 		defer httpapi.AfterWork(ctx, func() { s.inHand.Add(-1) })
+		ctx.SetUserValue(forwarded{}, true)
 		handle(ctx)
 	}
 }

@@ -53,8 +53,7 @@ func Receive(handlers func(face Face) fasthttp.RequestHandler, log *slog.Logger)
 		}
 		handle := handlers(Face(face))
 		if handle == nil {
-			ctx.Response.Header.Set(headerNotOwner, "1")
-			ctx.SetStatusCode(fasthttp.StatusMisdirectedRequest)
+			NotOwner(ctx)
 			return
 		}
 		for _, name := range []string{headerClient, headerFace, headerNode, headerID} {
@@ -64,6 +63,12 @@ func Receive(handlers func(face Face) fasthttp.RequestHandler, log *slog.Logger)
 		httpapi.SetRequestID(ctx, id)
 		handle(ctx)
 	}
+}
+
+// NotOwner sends a request back with which nothing was done.
+func NotOwner(ctx *fasthttp.RequestCtx) {
+	ctx.Response.Header.Set(headerNotOwner, "1")
+	ctx.SetStatusCode(fasthttp.StatusMisdirectedRequest)
 }
 
 // one returns the value of a header that is there once, and else "".
