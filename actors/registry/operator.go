@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -54,18 +55,22 @@ type Operator struct {
 // operator may have it.
 const Root = "root"
 
-// longestName is the largest number of characters in an operator's name.
-const longestName = 48
+// longestName is the largest number of characters in an operator's name: a longer one would be taken for a secret in
+// the record of an action.
+const longestName = 39
 
-// ValidOperatorName reports whether a text can be an operator's name: 1 to 48 letters, digits and
-// ". _ - @ +", and not "root".
+// ValidOperatorName reports whether a text can be an operator's name: 1 to 39 letters, digits and
+// ". _ - @ +", not dots alone, nothing that begins as a secret does, and not "root".
 func ValidOperatorName(s string) bool {
 	for _, c := range s {
 		if !unicode.IsLetter(c) && !unicode.IsDigit(c) && !slices.Contains([]rune("._-@+"), c) {
 			return false
 		}
 	}
-	return utf8.ValidString(s) && s != "" && s != Root && utf8.RuneCountInString(s) <= longestName
+	if strings.EqualFold(s, Root) || strings.Trim(s, ".") == "" || strings.HasPrefix(s, "sk_") || strings.HasPrefix(s, "whsec_") {
+		return false
+	}
+	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= longestName
 }
 
 // Action is a write through the operator API: who asked for what, and how it was answered.
@@ -163,16 +168,23 @@ func (d *Desk) Revoke(name string, now pix.Millis) (*Record, error) {
 }
 
 // Approve records the first of two approvals of a payout. It returns no record where another
-// operator has approved it: then this approval is the second. ErrApprovedOnce: it was the same operator.
+// operator has approved it: then this approval is the second. ErrApprovedOnce: it was the same operator. The approval of
+// an operator who may not write any more does not count.
 func (d *Desk) Approve(a FirstApproval) (r *Record, first *FirstApproval, err error) {
 	switch was := d.approvals[a.Payout]; {
-	case was == nil:
+	case was == nil || !d.stands(was):
 		return &Record{Kind: FirstApproved, Approval: &a}, nil, nil
 	case was.Operator == a.Operator:
 		return nil, was, ErrApprovedOnce
 	default:
 		return nil, was, nil
 	}
+}
+
+// stands reports whether whoever gave a first approval may still give one, with the token of then.
+func (d *Desk) stands(a *FirstApproval) bool {
+	o := d.operators[a.Operator]
+	return a.Operator == Root || o != nil && o.RevokedAt == 0 && o.Role >= Writer && o.CreatedAt <= a.At
 }
 
 // Decided forgets the first approval of a payout that was decided. It returns no record where there is

@@ -35,10 +35,11 @@ type Operators struct {
 	behind atomic.Bool // the journal refused an entry, so desk has changes that the journal lacks
 
 	published sync.Map // name to *Operator, once durable
+	tokens    sync.Map // SHA-256 of a token, valid or not, to the name that it was made for, once durable
 	approvals sync.Map // payout's id to *FirstApproval, once durable
 }
 
-// OpenOperators reads the operators and first approvals from their rows. A first approval from before restored, the
+// OpenOperators reads the operators and first approvals from their rows. A first approval from until restored, the
 // instant at which a restored journal was taken into use last, does not count: whoever gave it did not know what
 // the journal lacks.
 func OpenOperators(j DeskJournal, now func() pix.Millis, restored pix.Millis) (*Operators, error) {
@@ -53,14 +54,14 @@ func OpenOperators(j DeskJournal, now func() pix.Millis, restored pix.Millis) (*
 	}
 	for _, o := range all {
 		s.desk.operators[o.Name] = o
-		s.published.Store(o.Name, o)
+		s.publish(o)
 	}
 	approvals, err := readAll[FirstApproval](j, rowApproval)
 	if err != nil {
 		return nil, fmt.Errorf("registry: first approvals: %w", err)
 	}
 	for _, a := range approvals {
-		if a.At < restored {
+		if a.At <= restored {
 			continue
 		}
 		s.desk.approvals[a.Payout] = a
@@ -83,7 +84,7 @@ func (w *written) Release(err error) {
 	case err != nil:
 		w.of.behind.Store(true)
 	case w.record.Operator != nil:
-		w.of.published.Store(w.record.Operator.Name, w.record.Operator)
+		w.of.publish(w.record.Operator)
 	case w.record.Kind == FirstApproved:
 		w.of.approvals.Store(w.record.Approval.Payout, w.record.Approval)
 	case w.record.Kind == FirstApprovalOver:
@@ -162,7 +163,20 @@ func (s *Operators) All() (all []*Operator) {
 }
 
 // WithToken returns the operator who has a token; nil: nobody has it, or it was revoked.
-func (s *Operators) WithToken(token string) *Operator { return WithToken(s.All(), token) }
+func (s *Operators) WithToken(token string) *Operator {
+	name, ok := s.tokens.Load(sha256.Sum256([]byte(token)))
+	if !ok {
+		return nil
+	}
+	o, _ := s.published.Load(name)
+	return WithToken([]*Operator{o.(*Operator)}, token)
+}
+
+// publish shows an operator to readers.
+func (s *Operators) publish(o *Operator) {
+	s.published.Store(o.Name, o)
+	s.tokens.Store(o.TokenHash, o.Name)
+}
 
 // WithToken returns that one of the operators who has a token; nil: none has it, or it was revoked.
 func WithToken(all []*Operator, token string) (found *Operator) {
@@ -175,7 +189,7 @@ func WithToken(all []*Operator, token string) (found *Operator) {
 	return found
 }
 
-// longestBody and longestPath are how many bytes of a request are kept with an action.
+// longestBody and longestPath are how many bytes of a request are kept with an action; an ellipsis follows what was cut.
 const (
 	longestBody = 4096
 	longestPath = 1024
@@ -198,7 +212,7 @@ func shortened(s string, n int) string {
 		for n > 0 && !utf8.RuneStart(s[n]) {
 			n--
 		}
-		s = s[:n]
+		s = s[:n] + "…"
 	}
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
@@ -206,8 +220,11 @@ func shortened(s string, n int) string {
 // End records how an action was answered, and returns once the record is durable.
 func (s *Operators) End(number uint64, status int) error {
 	row, ok, err := layout.Find(s.journal, actionKey(number), decodeAction)
-	if err != nil || !ok {
-		return fmt.Errorf("registry: action %d: found %t: %w", number, ok, err)
+	if err != nil {
+		return fmt.Errorf("registry: action %d: %w", number, err)
+	}
+	if !ok {
+		return fmt.Errorf("registry: action %d has no row", number)
 	}
 	row.Status = uint16(status)
 	return s.change(func(*Desk, pix.Millis) (*Record, error) { return &Record{Kind: ActionEnded, Action: row}, nil })

@@ -82,7 +82,7 @@ func TestOperatorsSurvive(t *testing.T) {
 	if _, err := d.Approve(payout, "ana"); !errors.Is(err, ErrApprovedOnce) {
 		t.Error(err)
 	}
-	if first, err := d.Approve(payout, "caio"); err != nil || first == nil || first.Operator != "ana" {
+	if first, err := d.Approve(payout, Root); err != nil || first == nil || first.Operator != "ana" {
 		t.Error(first, err)
 	}
 	if err := d.Decided(payout); err != nil || d.FirstApproval(payout) != nil {
@@ -96,17 +96,42 @@ func TestOperatorsSurvive(t *testing.T) {
 	if d.FirstApproval(payout) != nil {
 		t.Error("the first approval of a decided payout came back")
 	}
-	if first, err := d.Approve(payout, "caio"); first != nil || err != nil {
+	if first, err := d.Approve(payout, Root); first != nil || err != nil {
 		t.Error(first, err)
 	}
 	d.again()
-	if a := d.FirstApproval(payout); a == nil || a.Operator != "caio" {
+	if a := d.FirstApproval(payout); a == nil || a.Operator != Root {
 		t.Error(a)
 	}
-	d.restored = 8
+	d.restored = 7 // the instant of the approval: everything up to it is the snapshot's
 	d.again()
 	if first, err := d.Approve(payout, "ana"); first != nil || err != nil {
 		t.Error("a first approval from before a restore counts:", first, err)
+	}
+}
+
+// TestFirstApprovalStands checks that a first approval counts only while its operator may still give one.
+func TestFirstApprovalStands(t *testing.T) {
+	d := newDesk(t)
+	for name, lose := range map[string]func(){
+		"revoked": func() { _, _ = d.Revoke("revoked") },
+		"demoted": func() {
+			_, _ = d.Revoke("demoted")
+			_, _ = d.Add("demoted", Viewer, "another")
+		},
+		"kept": func() {},
+	} {
+		payout := pix.TxID{name[0]}
+		if _, err := d.Add(name, Writer, name); err != nil {
+			t.Fatal(err)
+		}
+		if first, err := d.Approve(payout, name); first != nil || err != nil {
+			t.Fatal(first, err)
+		}
+		lose()
+		if first, err := d.Approve(payout, Root); (first != nil) != (name == "kept") || err != nil {
+			t.Errorf("%s: %v %v", name, first, err)
+		}
 	}
 }
 

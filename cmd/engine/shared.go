@@ -150,7 +150,7 @@ func (s *Served) Raise(kind, message string) { s.Engine.Config.alerts.RaiseGener
 // Requests that come by Handler go on until Close.
 func (s *Served) Drain() error { return errors.Join(s.finish(), s.lastProbe()) }
 
-// cluster is what the operator API says and does about the nodes; nil: there is one.
+// onSnapshots answers for the paths about snapshots where another node may make them; nil: this engine makes them.
 func (s *Served) onSnapshots() fasthttp.RequestHandler {
 	if sh := s.Config.Shared; sh != nil {
 		return sh.OnSnapshots
@@ -158,6 +158,7 @@ func (s *Served) onSnapshots() fasthttp.RequestHandler {
 	return nil
 }
 
+// cluster is what the operator API says and does about the nodes; nil: there is one.
 func (s *Served) cluster() admin.Cluster {
 	if sh := s.Engine.Config.Shared; sh != nil {
 		return sh.Cluster

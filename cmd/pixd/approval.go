@@ -26,7 +26,7 @@ func declineCommand() *cobra.Command {
 // decision returns the command by which an operator approves or declines a payout.
 func decision(word, short, long string) *cobra.Command {
 	return request{
-		use:   word + " TRANSACTION_ID --operator NAME",
+		use:   word + " TRANSACTION_ID [--operator NAME]",
 		short: short,
 		long: long + "\nIt shows the payout. The same word again changes nothing; the other one is refused. Which payouts\n" +
 			"wait, GET /admin/payouts?status=pending_approval of the operator API lists.",

@@ -38,7 +38,7 @@ var operatorAdd = request{
 var operatorRevoke = request{
 	use:     "revoke NAME",
 	short:   "Make an operator's token invalid",
-	long:    "Makes an operator's token invalid from now on, and ends the operator's sessions. What the operator did stays on record.",
+	long:    "Makes an operator's token invalid from now on. What the operator did stays on record.",
 	example: "  pixd operator revoke ana",
 	of:      "the operator's name, as `pixd operator list` has it",
 	method:  http.MethodDelete, path: "/admin/operators/{id}", print: printing("no operator", operatorFacts),

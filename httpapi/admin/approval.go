@@ -28,6 +28,7 @@ func (s *service) decide(word ledger.Approval) handler {
 		if err != nil {
 			return 0, nil, err
 		}
+		defer s.forgetFirst(o)
 		if word == ledger.Approved && s.ApprovalBy > 1 && s.waits(o) {
 			both, err := s.approvedOnce(o.Tx.ID, approver(ctx, name))
 			if err != nil {
@@ -44,9 +45,6 @@ func (s *service) decide(word ledger.Approval) handler {
 		a, err := s.do(o.Account, ledger.DecideApproval{ID: o.Tx.ID, Word: word, Operator: name})
 		if err != nil {
 			return 0, nil, err
-		}
-		if err := s.forgetFirst(o.Tx.ID); err != nil {
-			s.Log.Error("admin: a first approval is not forgotten", "transaction", o.Tx.Public(), "error", err)
 		}
 		return fasthttp.StatusOK, s.ownedItem(ledger.Owned{Account: o.Account, Tx: a.Tx}), nil
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-json"
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/redact"
 	"pixd/actors/registry"
@@ -48,7 +49,7 @@ func (s *service) addOperator(ctx *fasthttp.RequestCtx) (int, any, error) {
 	f := control.Read(ctx.PostBody(), "name", "role")
 	f.Need("name", "role")
 	if f.Text("name", &name); !registry.ValidOperatorName(name) {
-		f.Refuse("name", "1 to 48 letters, digits, and . _ - @ +, and not root")
+		f.Refuse("name", "1 to 39 letters, digits, and . _ - @ +, and not root")
 	}
 	f.Text("role", &role)
 	is, ok := registry.ParseRole(role)
@@ -178,7 +179,7 @@ func (s *service) recorded(next fasthttp.RequestHandler) fasthttp.RequestHandler
 
 // secret finds what can be a secret in a request: a merchant's, a webhook's, or another long random text. The longest id,
 // a UUID, has 36 characters.
-var secret = regexp.MustCompile(`(?:sk|whsec)_[A-Za-z0-9_=+/-]*|[A-Za-z0-9_-]{40,}`)
+var secret = regexp.MustCompile(`\b(?:sk|whsec)_[A-Za-z0-9_=+/-]*|[A-Za-z0-9_-]{40,}`)
 
 func withoutSecrets(s string) string { return secret.ReplaceAllString(s, redact.Hidden) }
 
@@ -197,12 +198,18 @@ func keptBody(body []byte) string {
 	return withoutSecrets(string(control.Encode(v)))
 }
 
-// forgetFirst forgets the first approval of a payout that was decided.
-func (s *service) forgetFirst(payout pix.TxID) error {
-	if s.Operators.FirstApproval(payout) == nil {
-		return nil
+// forgetFirst forgets the first approval of a payout that waits no more. Where one is enough, there is none.
+func (s *service) forgetFirst(o *ledger.Owned) {
+	if s.ApprovalBy < 2 && s.Operators.FirstApproval(o.Tx.ID) == nil {
+		return
 	}
-	return s.Operators.Decided(payout)
+	now, err := s.History.Anyone(o.Tx.Public())
+	if err == nil && (now == nil || !s.waits(now)) {
+		err = s.Operators.Decided(o.Tx.ID)
+	}
+	if err != nil {
+		s.Log.Error("admin: a first approval is not forgotten", "transaction", o.Tx.Public(), "error", err)
+	}
 }
 
 // approvedOnce notes one of two approvals of a payout. It returns the names of both who approved it; nil: another

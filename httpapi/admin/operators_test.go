@@ -78,8 +78,8 @@ func TestOperators(t *testing.T) {
 		t.Errorf("the new token: %d", got)
 	}
 	f.expect("POST", "/admin/operators", `{"name":"ana","role":"viewer"}`, 409, problem(409, `there is an operator \"ana\": revoke that token first`))
-	for _, name := range []string{"", "root", "a b", "a/b", "a\nb", strings.Repeat("x", 49)} {
-		f.expect("POST", "/admin/operators", fmt.Sprintf(`{"name":%q,"role":"viewer"}`, name), 400, problem(400, "name must be 1 to 48 letters, digits, and . _ - @ +, and not root"))
+	for _, name := range []string{"", "root", "a b", "a/b", "a\nb", strings.Repeat("x", 40), "Root", "..", "sk_x"} {
+		f.expect("POST", "/admin/operators", fmt.Sprintf(`{"name":%q,"role":"viewer"}`, name), 400, problem(400, "name must be 1 to 39 letters, digits, and . _ - @ +, and not root"))
 	}
 	f.expect("POST", "/admin/operators", `{"name":"x","role":"king"}`, 400, problem(400, "role must be viewer, operator or admin"))
 	f.expect("POST", "/admin/operators", `{"name":"x"}`, 400, problem(400, "role is required"))
@@ -87,6 +87,22 @@ func TestOperators(t *testing.T) {
 	page := f.expect("GET", "/admin/operators?limit=2", "", 200, `{"data":[{"name":"ana","role":"admin","active":true,…`)
 	if strings.Contains(page, "token") || !strings.Contains(page, `"next_cursor":"2"`) {
 		t.Error(page)
+	}
+}
+
+// TestNeedAdmin checks what an operator may not write who is no admin.
+func TestNeedAdmin(t *testing.T) {
+	f := whole(t)
+	writer := f.named("olga", "operator")
+	for _, write := range []string{
+		"POST /admin/clock", "POST /admin/operators", "DELETE /admin/operators/olga", "POST /admin/cluster/handover",
+		"POST /admin/cluster/nodes", "DELETE /admin/cluster/nodes/b",
+	} {
+		method, path, _ := strings.Cut(write, " ")
+		body := map[string]string{"/admin/operators": `{"name":"x","role":"admin"}`, "/admin/cluster/nodes": `{"node":"x","url":"http://x:1"}`}[path]
+		if got, answer := f.send(method, path, body, writer...); got != 403 || answer != problem(403, "olga is an operator, and this needs an admin") {
+			t.Errorf("%s: %d %s", write, got, answer)
+		}
 	}
 }
 
@@ -117,7 +133,7 @@ func TestActions(t *testing.T) {
 		t.Errorf("%+v", root)
 	}
 	for body, want := range map[string]string{
-		`{"b":1, "a":"` + strings.Repeat("ç", 4096) + `"}`: `{"a":"` + strings.Repeat("ç", 2045),
+		`{"b":1, "a":"` + strings.Repeat("ç", 4096) + `"}`: `{"a":"` + strings.Repeat("ç", 2045) + "…",
 		`{"secret":"sk_abc","name":"\u0073k_d"}`:           `{"name":"***","secret":"***"}`,
 		`{"a":"` + strings.Repeat("x", 40) + `"}`:          `{"a":"***"}`,
 		`{"a":"11111111-2222-4333-8444-555555555555"}`:     `{"a":"11111111-2222-4333-8444-555555555555"}`,
@@ -161,6 +177,12 @@ func TestFourEyes(t *testing.T) {
 		t.Error(got, text)
 	}
 	if o, err := f.options.History.Anyone(public); err != nil || o.Tx.Payout.Operator != "olga, ana" {
+		t.Error(o, err)
+	}
+	public, _ = f.waiting(account, 9, "")
+	f.send("POST", "/admin/payouts/"+public+"/approve", "", olga...)
+	f.expect("POST", "/admin/payouts/"+public+"/approve", `{"operator":"olga"}`, 200, `{…`)
+	if o, err := f.options.History.Anyone(public); err != nil || o.Tx.Payout.Operator != "olga, root" || f.options.Operators.FirstApproval(o.Tx.ID) != nil {
 		t.Error(o, err)
 	}
 	public, _ = f.waiting(account, 8, "")
