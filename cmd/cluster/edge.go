@@ -62,7 +62,7 @@ func (s *Served) openEdges() error {
 		if e.face == forward.Merchant {
 			o.Trusted = c.TrustedProxies // they may bring an id of a request
 		}
-		made := &edge{face: e.face, relay: newRelay(port), limits: e.limits, server: httpapi.NewServer(e.handle, o)}
+		made := &edge{face: e.face, relay: newRelay(port), limits: e.limits, server: httpapi.NewServer(s.untilOwner(e.handle), o)}
 		s.edges = append(s.edges, made)
 		made.serve()
 		s.work.Go(func() {
@@ -72,6 +72,17 @@ func (s *Served) openEdges() error {
 		})
 	}
 	return nil
+}
+
+// untilOwner ends connections from before this node was the owner, with an answer: the next request on them would
+// take the way over the network to this node itself, and the metrics would be those of a standby.
+func (s *Served) untilOwner(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		next(ctx)
+		if s.engine.Load() != nil {
+			ctx.SetConnectionClose()
+		}
+	}
 }
 
 // machineItself are this machine's own addresses.

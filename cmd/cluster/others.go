@@ -102,7 +102,7 @@ func (s *Served) checkTrust(ctx context.Context) error {
 	for said := (time.Time{}); ; {
 		why := s.refusedBy(s.askOthers(ctx))
 		if len(why) == 0 {
-			return nil
+			return ctx.Err() // where it has ended, they were not asked
 		}
 		if time.Since(said) >= tellEvery {
 			said = time.Now()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"pixd/cmd/engine"
 	"pixd/cmd/machine"
 	"pixd/httpapi"
 )
@@ -123,6 +124,20 @@ func TestEdgeClosed(t *testing.T) {
 		_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
 		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Errorf("connection %d: %v", i, err)
+		}
+	}
+}
+
+// TestUntilOwner checks that a node which has become the owner ends the connections from before.
+func TestUntilOwner(t *testing.T) {
+	s := &Served{}
+	handle := s.untilOwner(func(*fasthttp.RequestCtx) {})
+	for _, e := range []*engine.Served{nil, {}} {
+		s.engine.Store(e)
+		var ctx fasthttp.RequestCtx
+		handle(&ctx)
+		if got := ctx.Response.ConnectionClose(); got != (e != nil) {
+			t.Errorf("owner %v: the connection is closed %v", e != nil, got)
 		}
 	}
 }
