@@ -243,8 +243,11 @@ func OperatorsNow(rows layout.Rows) (all []*Operator, err error) {
 func readAll[T any](rows layout.Rows, kind byte) (all []*T, err error) {
 	err = rows.Scan(deskKey(kind, nil), deskKey(kind+1, nil), func(_, value []byte) (bool, error) {
 		entry := new(T)
+		if err := cbormap.Decoding.Unmarshal(value, entry); err != nil {
+			return false, err
+		}
 		all = append(all, entry)
-		return true, cbormap.Decoding.Unmarshal(value, entry)
+		return true, nil
 	})
 	return all, err
 }

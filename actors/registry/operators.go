@@ -1,9 +1,7 @@
 package registry
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"crypto/subtle"
 	"fmt"
 	"slices"
 	"strings"
@@ -164,13 +162,20 @@ func (s *Operators) All() (all []*Operator) {
 
 // WithToken returns the operator who has a token; nil: nobody has it, or it was revoked.
 func (s *Operators) WithToken(token string) *Operator {
-	name, ok := s.tokens.Load(sha256.Sum256([]byte(token)))
+	hash := sha256.Sum256([]byte(token))
+	name, ok := s.tokens.Load(hash)
 	if !ok {
 		return nil
 	}
-	o, _ := s.published.Load(name)
-	return WithToken([]*Operator{o.(*Operator)}, token)
+	if o, _ := s.published.Load(name); o.(*Operator).has(hash) {
+		return o.(*Operator)
+	}
+	return nil
 }
+
+// has reports whether a hash is that of the operator's token, and the token is valid. How long the comparison of two
+// hashes takes tells nothing about a token.
+func (o *Operator) has(hash [sha256.Size]byte) bool { return o.TokenHash == hash && o.RevokedAt == 0 }
 
 // publish shows an operator to readers.
 func (s *Operators) publish(o *Operator) {
@@ -179,14 +184,14 @@ func (s *Operators) publish(o *Operator) {
 }
 
 // WithToken returns that one of the operators who has a token; nil: none has it, or it was revoked.
-func WithToken(all []*Operator, token string) (found *Operator) {
+func WithToken(all []*Operator, token string) *Operator {
 	hash := sha256.Sum256([]byte(token))
 	for _, o := range all {
-		if subtle.ConstantTimeCompare(o.TokenHash[:], hash[:]) == 1 && o.RevokedAt == 0 {
-			found = o
+		if o.has(hash) {
+			return o
 		}
 	}
-	return found
+	return nil
 }
 
 // longestBody and longestPath are how many bytes of a request are kept with an action; an ellipsis follows what was cut.
@@ -195,15 +200,14 @@ const (
 	longestPath = 1024
 )
 
-// Begin records what an operator asks for and returns its number once the record is durable.
-func (s *Operators) Begin(a Action) (number uint64, err error) {
+// Begin records what an operator asks for, and returns it with its number and time once the record is durable.
+func (s *Operators) Begin(a Action) (Action, error) {
 	a.Body, a.Path = shortened(a.Body, longestBody), shortened(a.Path, longestPath)
-	err = s.change(func(d *Desk, now pix.Millis) (*Record, error) {
+	err := s.change(func(d *Desk, now pix.Millis) (*Record, error) {
 		a.Number, a.At, a.Status = d.Seq+1, now, 0
-		number = a.Number
 		return &Record{Kind: ActionBegun, Action: &a}, nil
 	})
-	return number, err
+	return a, err
 }
 
 // shortened cuts a text to at most n bytes and replaces what is no UTF-8.
@@ -217,22 +221,10 @@ func shortened(s string, n int) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// End records how an action was answered, and returns once the record is durable.
-func (s *Operators) End(number uint64, status int) error {
-	row, ok, err := layout.Find(s.journal, actionKey(number), decodeAction)
-	if err != nil {
-		return fmt.Errorf("registry: action %d: %w", number, err)
-	}
-	if !ok {
-		return fmt.Errorf("registry: action %d has no row", number)
-	}
-	row.Status = uint16(status)
-	return s.change(func(*Desk, pix.Millis) (*Record, error) { return &Record{Kind: ActionEnded, Action: row}, nil })
-}
-
-func decodeAction(b []byte) (*Action, error) {
-	a := new(Action)
-	return a, cbormap.Decoding.Unmarshal(b, a)
+// End records how an action that has begun was answered, and returns once the record is durable.
+func (s *Operators) End(a Action, status int) error {
+	a.Status = uint16(status)
+	return s.change(func(*Desk, pix.Millis) (*Record, error) { return &Record{Kind: ActionEnded, Action: &a}, nil })
 }
 
 // mostRead is how many actions one call of Actions reads at most.
@@ -252,8 +244,8 @@ func (s *Operators) Actions(operator string, before uint64, limit int) (all []*A
 			next = last
 			return false, nil
 		}
-		a, err := decodeAction(bytes.Clone(value))
-		if err != nil {
+		a := new(Action)
+		if err := cbormap.Decoding.Unmarshal(value, a); err != nil {
 			return false, fmt.Errorf("registry: action row %q: %w", key, err)
 		}
 		if read, last = read+1, a.Number; operator == "" || a.Operator == operator {

@@ -64,9 +64,9 @@ func TestOperatorsSurvive(t *testing.T) {
 	if first, err := d.Approve(payout, "ana"); first != nil || err != nil {
 		t.Fatal(first, err)
 	}
-	n, err := d.Begin(Action{Operator: "ana", Method: "POST", Path: "/x", Body: "\xff"})
+	ended, err := d.Begin(Action{Operator: "ana", Method: "POST", Path: "/x", Body: "\xff"})
 	if err == nil {
-		err = d.End(n, 201)
+		err = d.End(ended, 201)
 	}
 	open, err2 := d.Begin(Action{Operator: "bia", Method: "POST", Path: "/y"})
 	if err != nil || err2 != nil {
@@ -89,7 +89,7 @@ func TestOperatorsSurvive(t *testing.T) {
 		t.Error(err)
 	}
 	all, next, err := d.Actions("", 0, 10)
-	if err != nil || next != 0 || len(all) != 2 || all[0].Number != open || all[0].Status != 0 || all[1].Status != 201 || all[1].Body != "\uFFFD" {
+	if err != nil || next != 0 || len(all) != 2 || all[0].Number != open.Number || all[0].Status != 0 || all[1].Status != 201 || all[1].Body != "\uFFFD" {
 		t.Errorf("%+v %d %v", all, next, err)
 	}
 	d.again()

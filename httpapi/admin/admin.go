@@ -1,6 +1,6 @@
 // Package admin is the operator API over HTTP: accounts, their API keys and PIX keys,
 // credits, statements, approvals, special-return cases, look-ups, alerts, the audit, the
-// clock, and the probes.
+// clock, operators with names and what they did, and the probes.
 package admin
 
 import (
@@ -141,7 +141,7 @@ func (s *service) routes(r *router.Router) {
 	handle("GET", "/admin/audit", s.audit)
 	if s.Clock != nil {
 		handle("GET", "/admin/clock", s.showClock)
-		handle("POST", "/admin/clock", s.acceptClock)
+		handle("POST", "/admin/clock", admins(s.acceptClock))
 	}
 	handle("GET", "/admin/med", s.listCases)
 	handle("GET", "/admin/med/{id}", about(s.specialReturn, s.showCase))
@@ -161,8 +161,8 @@ func (s *service) routes(r *router.Router) {
 	}
 	handle("GET", "/admin/actions", s.listActions)
 	handle("GET", "/admin/operators", s.listOperators)
-	handle("POST", "/admin/operators", s.addOperator)
-	handle("DELETE", "/admin/operators/{name}", s.revokeOperator)
+	handle("POST", "/admin/operators", admins(s.addOperator))
+	handle("DELETE", "/admin/operators/{name}", admins(s.revokeOperator))
 	handle("GET", "/admin/transactions/{id}", s.showTransaction)
 	handle("GET", "/admin/webhooks", s.listWebhooks)
 	handle("POST", "/admin/webhooks/{id}/retry", s.retryWebhook)

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"errors"
 	"log/slog"
 	"slices"
 
@@ -60,7 +59,7 @@ func clusterRoutes(r *router.Router, c Cluster, log *slog.Logger) {
 	r.GET("/admin/cluster", control.Handle(log, func(*fasthttp.RequestCtx) (int, any, error) {
 		return fasthttp.StatusOK, c.Status(), nil
 	}))
-	r.POST("/admin/cluster/handover", control.Handle(log, func(ctx *fasthttp.RequestCtx) (int, any, error) {
+	r.POST("/admin/cluster/handover", control.Handle(log, admins(func(ctx *fasthttp.RequestCtx) (int, any, error) {
 		var to string
 		if body := ctx.PostBody(); len(body) > 0 {
 			f := control.Read(body, "to")
@@ -71,32 +70,26 @@ func clusterRoutes(r *router.Router, c Cluster, log *slog.Logger) {
 				return 0, nil, err
 			}
 		}
-		if err := needAdmin(ctx); err != nil {
-			return 0, nil, err
-		}
 		s, err := c.Handover(to)
 		return fasthttp.StatusAccepted, s, err
-	}))
-	r.POST("/admin/cluster/nodes", control.Handle(log, func(ctx *fasthttp.RequestCtx) (int, any, error) {
+	})))
+	r.POST("/admin/cluster/nodes", control.Handle(log, admins(func(ctx *fasthttp.RequestCtx) (int, any, error) {
 		var node, url string
 		f := control.Read(ctx.PostBody(), "node", "url")
 		f.Need("node", "url")
 		f.Text("node", &node)
 		f.Text("url", &url)
-		if err := errors.Join(needAdmin(ctx), f.Fault()); err != nil {
+		if err := f.Fault(); err != nil {
 			return 0, nil, err
 		}
 		s, err := c.Join(node, url)
 		return fasthttp.StatusCreated, s, err
-	}))
-	r.DELETE("/admin/cluster/nodes/{node}", control.Handle(log, func(ctx *fasthttp.RequestCtx) (int, any, error) {
+	})))
+	r.DELETE("/admin/cluster/nodes/{node}", control.Handle(log, admins(func(ctx *fasthttp.RequestCtx) (int, any, error) {
 		name, _ := ctx.UserValue("node").(string)
-		if err := needAdmin(ctx); err != nil {
-			return 0, nil, err
-		}
 		s, err := c.Leave(name)
 		return fasthttp.StatusOK, s, err
-	}))
+	})))
 }
 
 // Standby are the parts of the operator API of a node that is not the owner.

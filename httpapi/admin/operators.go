@@ -35,12 +35,14 @@ func shownOperator(o *registry.Operator, token string) Operator {
 	return Operator{o.Name, o.Role.String(), token, o.RevokedAt == 0, o.CreatedAt.String(), instant(o.RevokedAt)}
 }
 
-// needAdmin refuses whoever is not an admin.
-func needAdmin(ctx *fasthttp.RequestCtx) error {
-	if who := control.Who(ctx); who.Role < registry.Admin {
-		return control.Refuse(fasthttp.StatusForbidden, "%s is an operator, and this needs an admin", who.Name)
+// admins refuses whoever is not an admin.
+func admins(next handler) handler {
+	return func(ctx *fasthttp.RequestCtx) (int, any, error) {
+		if who := control.Who(ctx); who.Role < registry.Admin {
+			return 0, nil, control.Refuse(fasthttp.StatusForbidden, "%s is an operator, and this needs an admin", who.Name)
+		}
+		return next(ctx)
 	}
-	return nil
 }
 
 // addOperator is POST /admin/operators.
@@ -56,7 +58,7 @@ func (s *service) addOperator(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if !ok {
 		f.Refuse("role", "viewer, operator or admin")
 	}
-	if err := errors.Join(needAdmin(ctx), f.Fault()); err != nil {
+	if err := f.Fault(); err != nil {
 		return 0, nil, err
 	}
 	token := base64.RawURLEncoding.EncodeToString(s.NewSecret(32))
@@ -85,9 +87,6 @@ func (s *service) listOperators(ctx *fasthttp.RequestCtx) (int, any, error) {
 
 // revokeOperator is DELETE /admin/operators/:name.
 func (s *service) revokeOperator(ctx *fasthttp.RequestCtx) (int, any, error) {
-	if err := needAdmin(ctx); err != nil {
-		return 0, nil, err
-	}
 	text, _ := ctx.UserValue("name").(string)
 	name, err := url.PathUnescape(text)
 	if err != nil {
@@ -158,7 +157,7 @@ func (s *service) recorded(next fasthttp.RequestHandler) fasthttp.RequestHandler
 			return
 		}
 		who := control.Who(ctx)
-		number, err := s.Operators.Begin(registry.Action{
+		action, err := s.Operators.Begin(registry.Action{
 			Operator: who.Name, Role: who.Role, RequestID: httpapi.RequestID(ctx), Method: string(ctx.Method()),
 			Path: withoutSecrets(string(ctx.RequestURI())), Body: keptBody(ctx.PostBody()),
 		})
@@ -171,8 +170,8 @@ func (s *service) recorded(next fasthttp.RequestHandler) fasthttp.RequestHandler
 		if ctx.Hijacked() {
 			return // the outcome is unknown
 		}
-		if err := s.Operators.End(number, ctx.Response.StatusCode()); err != nil {
-			s.Log.Error("admin: the end of an action cannot be recorded", "action", number, "error", err)
+		if err := s.Operators.End(action, ctx.Response.StatusCode()); err != nil {
+			s.Log.Error("admin: the end of an action cannot be recorded", "action", action.Number, "error", err)
 		}
 	}
 }
