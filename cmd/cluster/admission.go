@@ -50,9 +50,8 @@ type upMember struct {
 }
 
 // hello returns what this node says of itself.
-func (s *Served) hello() (h hello) {
-	defer func() { h.Clock = machine.Clocks().Wall() }()
-	h = hello{Node: s.flags.Node, Peers: peersText(s.peers)}
+func (s *Served) hello() hello {
+	h := hello{Node: s.flags.Node, Peers: peersText(s.peers), Clock: machine.Clocks().Wall()}
 	up := s.up.Load()
 	if s.hadData || up != nil {
 		h.Log = logKept

@@ -127,6 +127,7 @@ func (n *node) longEnough(ctx context.Context, c wal.Cluster) error {
 	}
 	at, _, _ := n.store.Head()
 	if at <= end {
+		n.isWrongBy(nil)
 		return nil
 	}
 	err = fmt.Errorf("this node has batch %d of cluster %s, and the log ends at %d: the log's data was restored from a backup, or a majority has lost them; docs/cluster.md says how to go on from the longest copy: %w", at, c.ID, end, wal.ErrShort)

@@ -202,6 +202,26 @@ func TestBehindShortLog(t *testing.T) {
 	if err := takes(); !errors.Is(err, wal.ErrShort) || !strings.Contains(err.Error(), "that node b has, this node has batch 1") {
 		t.Error(err)
 	}
+	// It is started again: until it has looked at the log, what it has written stands.
+	again := &node{
+		self: state{Run: "b2"}, name: "b", log: tape.Log(), store: ahead.store, role: roleJoining,
+		elapsed: ahead.elapsed, slog: slog.New(slog.DiscardHandler), lease: newLease(ahead.elapsed),
+	}
+	if err := again.register(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := takes(); !errors.Is(err, wal.ErrShort) {
+		t.Error("while the other starts again:", err)
+	}
+	behind.seen = seenNodes{"b": {NodeVersion: wal.NodeVersion{Name: "b"}, state: state{Wrong: "it differs", Applied: 1}}, "a": behind.seen["a"]}
+	if err := behind.mayTake(""); err == nil || !strings.Contains(err.Error(), "the log lacks batches that node b has") {
+		t.Error("the log would be handed over:", err)
+	}
+	behind.wrong = "what its former run has written"
+	if err := behind.longEnough(t.Context(), c); err != nil || behind.isWrong() {
+		t.Error(err)
+	}
+	ahead = again
 	ahead.wrong = "" // as one that has a journal of its own, and is refused for that
 	if err := errors.Join(ahead.renew(t.Context()), takes()); err != nil {
 		t.Error(err)

@@ -26,6 +26,9 @@ func (n *node) register(ctx context.Context) error {
 		if may, err := n.mayRegister(all, began); err != nil {
 			return err
 		} else if may {
+			if err := n.keepWrong(all); err != nil {
+				return err
+			}
 			break
 		}
 		if err := pause(ctx, renewEvery/3); err != nil {
@@ -38,6 +41,16 @@ func (n *node) register(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// keepWrong keeps what the node's former run has written to be wrong, until it is known that nothing is: meanwhile no other
+// node may take over a log that lacks what this one has.
+func (n *node) keepWrong(all []wal.NodeState) error {
+	read, err := seenNodes{}.take(all, 0)
+	if err == nil {
+		n.wrong = read[n.name].Wrong
+	}
+	return err
 }
 
 // renew writes the node's state once more, and tries on until it is known to be written.

@@ -207,6 +207,12 @@ func (n *node) take(ctx context.Context, t takeover) error {
 	other, lacks := n.seen.lacking(after)
 	n.mu.Unlock()
 	if lacks {
+		switch end, err := n.log.End(ctx, logNumber); {
+		case err != nil:
+			return err
+		case end > after: // it is this node that has not read all of the log
+			return wal.ErrMoved
+		}
 		return fmt.Errorf("the log lacks batches that node %s has, %s: %w", other.Name, other.Wrong, wal.ErrShort)
 	}
 	return n.log.Take(ctx, logNumber, after, t.deposed, batch)
@@ -247,11 +253,13 @@ func (n *node) broken(err error) bool {
 	return true
 }
 
-// isWrongBy notes why the node follows no more, which the next renewal writes.
+// isWrongBy notes why the node follows no more, which the next renewal writes; nil: nothing is wrong with it.
 func (n *node) isWrongBy(err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.wrong = err.Error()
+	if n.wrong = ""; err != nil {
+		n.wrong = err.Error()
+	}
 }
 
 // bequeath notes to whom the node hands the log over.
@@ -270,7 +278,7 @@ func (n *node) become(role string) {
 
 // where returns the owner's name and URL; false while there is none that is alive. While the log is handed
 // over, that is the node which is to be the owner: it says so itself as long as it is not, and a node that has
-// handed the log over learns of its successor only once it has begun anew.
+// handed the log over learns of its successor only once it has begun anew. One that does not take it in time is not waited for.
 func (n *node) where() (name, url string, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -281,10 +289,12 @@ func (n *node) where() (name, url string, ok bool) {
 		if !n.over.Load() {
 			return n.name, n.self.URL, n.serves()
 		}
-		next = n.heir
+		if next = n.heir; next == "" {
+			return n.name, n.self.URL, false
+		}
 	}
 	if is := n.seen[next]; next != "" {
-		return next, is.URL, is.alive(now)
+		return next, is.URL, is.alive(now) && now-n.ownerBeat < takeAfter
 	}
 	is := n.seen[n.owner.Name]
 	return n.owner.Name, is.URL, n.owner.Name != "" && is.Run == n.owner.Run && is.alive(now)

@@ -134,8 +134,7 @@ func (s *Served) own(ctx context.Context, n *node) (again bool, err error) {
 	if resigning.wanted = n.lease.valid(); resigning.next == "" {
 		resigning.next = n.successor()
 	}
-	n.bequeath(resigning.next)
-	err = errors.Join(err, s.disown(n, e))
+	err = errors.Join(err, s.disown(n, e, resigning.next))
 	if asked.done != nil {
 		asked.done <- err
 	}
@@ -148,8 +147,9 @@ type resignation struct {
 	wanted bool
 }
 
-// disown ends the engine. New connections go to the forwarder at once, and requests in hand end.
-func (s *Served) disown(n *node, e *engine.Served) error {
+// disown ends the engine. New connections go to the forwarder at once, and requests in hand end; only then do requests go to
+// the heir, because what was sent to this node before is cut once there is another to send to.
+func (s *Served) disown(n *node, e *engine.Served, heir string) error {
 	n.become(roleStandby)
 	ended := make(chan struct{})
 	defer close(ended)
@@ -164,6 +164,7 @@ func (s *Served) disown(n *node, e *engine.Served) error {
 	for until := time.Now().Add(drainFor); s.inHand.Load() > 0 && time.Now().Before(until); {
 		time.Sleep(time.Millisecond)
 	}
+	n.bequeath(heir)
 	return errors.Join(err, e.Close())
 }
 

@@ -119,6 +119,10 @@ func (n *node) mayTake(to string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := n.elapsed()
+	at, _, _ := n.store.Head()
+	if is, lacks := n.seen.lacking(at); lacks {
+		return control.Refuse(fasthttp.StatusConflict, "the log lacks batches that node %s has: nobody would take it over", is.Name)
+	}
 	if to != "" {
 		is, known := n.seen[to]
 		switch {

@@ -65,7 +65,7 @@ func TestHeir(t *testing.T) {
 	n.lease.elapsed = n.elapsed
 	n.lease.renewed(now)
 	heir := seen{since: now, state: state{Run: "heir's", URL: "http://b"}}
-	n.seen = seenNodes{"b": heir}
+	n.seen = seenNodes{"b": heir, "a": {since: now, state: n.self}} // a node reads its own state too
 	to := func(want string, ok bool) {
 		t.Helper()
 		if name, _, is := n.where(); is && name != want || is != ok {
@@ -95,8 +95,10 @@ func TestHeir(t *testing.T) {
 	owned(wal.Owner{Name: "b", Run: "another"}) // which this node has not seen yet
 	to("", false)
 	owned(wal.Owner{Next: "b"})
+	to("b", true)
 	now += takeAfter
-	to("", false)
+	n.seen = seenNodes{"b": {since: now, state: heir.state}}
+	to("", false) // it is there, and has not taken the log
 }
 
 // TestQuick checks that only a node whose renewals have all been slow lately leaves it to others to lead the

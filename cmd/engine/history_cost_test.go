@@ -189,9 +189,17 @@ func (h *historic) cost(r *costly) int64 {
 	return cost
 }
 
+// quiet waits until what earlier requests have begun, such as deliveries, reads nothing any more.
+func (h *historic) quiet() {
+	for end, read := time.Now().Add(5*time.Second), int64(-1); read != h.reads.Load() && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		read = h.reads.Load()
+	}
+}
+
 func (h *historic) once(r *costly) int64 {
 	h.t.Helper()
 	settled(h.t, h.Store)
+	h.quiet()
 	before := h.reads.Load()
 	var status int
 	var got string

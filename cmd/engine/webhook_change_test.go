@@ -91,6 +91,7 @@ func TestWebhookChanges(t *testing.T) {
 	test("/b", 3, h.Secret, second.Secret)
 	c.pass(24 * time.Hour)
 	test("/b", 4, second.Secret)
+	w.becomes("delivered", soon, func() bool { return len(w.deliveries(h.ID, "?status=delivered")) == 5 })
 	if status, _ := w.remove(h.ID); status != 200 {
 		t.Error(status)
 	}

@@ -66,6 +66,7 @@ func (f *follower) readAll(ctx context.Context, revisions []int64) error {
 		some := min(f.many, len(revisions))
 		all, err := f.when(ctx, f.key, revisions[:some])
 		if err != nil {
+			f.many = 1 // they may be too many bytes for the time that a call may take
 			return err
 		}
 		largest := 1

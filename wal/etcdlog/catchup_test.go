@@ -64,7 +64,9 @@ var errAll = errors.New("all batches")
 // caughtUp follows a log from behind a batch up to another, and checks that each comes in its turn.
 func caughtUp(t testing.TB, l *Log, after, last uint64) {
 	t.Helper()
-	err := l.Follow(t.Context(), 0, after, func(position uint64, batch []byte) error {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err := l.Follow(ctx, 0, after, func(position uint64, batch []byte) error {
 		after++
 		if is := binary.BigEndian.Uint64(batch[len(batch)-8:]); position != after || is != after {
 			t.Fatalf("batch %d at %d; want %d", is, position, after)
@@ -109,6 +111,50 @@ func TestCatchUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	caughtUp(t, l, 600, 1_070)
+}
+
+// narrow is an etcd whose answers come too late where they have many bytes.
+type narrow struct{ clientv3.KV }
+
+func (n narrow) Txn(ctx context.Context) clientv3.Txn { return narrowTxn{n.KV.Txn(ctx)} }
+
+type narrowTxn struct{ clientv3.Txn }
+
+func (t narrowTxn) If(c ...clientv3.Cmp) clientv3.Txn  { return narrowTxn{t.Txn.If(c...)} }
+func (t narrowTxn) Then(o ...clientv3.Op) clientv3.Txn { return narrowTxn{t.Txn.Then(o...)} }
+func (t narrowTxn) Else(o ...clientv3.Op) clientv3.Txn { return narrowTxn{t.Txn.Else(o...)} }
+func (t narrowTxn) Commit() (*clientv3.TxnResponse, error) {
+	r, err := t.Txn.Commit()
+	if err != nil {
+		return nil, err
+	}
+	bytes := 0
+	for _, one := range r.Responses {
+		for _, kv := range one.GetResponseRange().GetKvs() {
+			bytes += len(kv.Value)
+		}
+	}
+	if bytes > 2<<20 {
+		return nil, context.DeadlineExceeded
+	}
+	return r, nil
+}
+
+// TestCatchUpNarrow checks that a follower for whom large batches behind small ones are too much for one call reads fewer
+// of them.
+func TestCatchUpNarrow(t *testing.T) {
+	t.Parallel()
+	l := start(t, options(t, 1))[0].under("narrow/")
+	const small, large = 100, 60
+	n := 0
+	written(t, l, small+large+70, func() int {
+		if n++; n <= small {
+			return 100
+		}
+		return 300 << 10
+	})
+	l.client.KV = narrow{l.client.KV}
+	caughtUp(t, l, 0, small+large)
 }
 
 // BenchmarkCatchUp follows 5,000 batches of 4 KiB, from a member in this process and from an etcd that is 1 ms away.
