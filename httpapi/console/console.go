@@ -85,7 +85,7 @@ func asset(name string) fasthttp.RequestHandler {
 		ctx.Response.Header.Set("Cache-Control", "max-age=300")
 		ctx.Response.Header.Set("X-Content-Type-Options", "nosniff")
 		ctx.SetContentType(kind)
-		ctx.SetBodyRaw(content)
+		ctx.Response.SetBodyRaw(content)
 	}
 }
 
