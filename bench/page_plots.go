@@ -4,6 +4,8 @@ import (
 	"html/template"
 	"math"
 	"slices"
+
+	"pixd/httpapi/plot"
 )
 
 // A pagePlot is a plot with what is written above and below it.
@@ -15,7 +17,7 @@ type pagePlot struct {
 	Missing string
 	Note    string
 
-	plot plot // what Picture shows
+	plot plot.Plot // what Picture shows
 }
 
 // A pageKey names a line of a plot.
@@ -36,12 +38,12 @@ func (r *Run) plots() (all []pagePlot, err error) {
 		if p.Missing != "" {
 			continue
 		}
-		if p.Picture, err = p.plot.svg(); err != nil {
+		if p.Picture, err = p.plot.SVG(); err != nil {
 			return nil, err
 		}
-		for _, l := range p.plot.lines {
-			if l.name != "" {
-				p.Keys = append(p.Keys, pageKey{l.classes(), l.name})
+		for _, l := range p.plot.Lines {
+			if l.Name != "" {
+				p.Keys = append(p.Keys, pageKey{l.Classes(), l.Name})
 			}
 		}
 	}
@@ -56,38 +58,38 @@ func (r *Run) distributionPlot() pagePlot {
 		p.Missing = noLatencies
 		return p
 	}
-	l := plotLine{class: "p50"}
+	l := plot.Line{Class: "p50"}
 	for _, q := range r.Distribution {
-		l.xs = append(l.xs, quantilePlace(q.Q, r.Done))
-		l.ys = append(l.ys, log10Micros(float64(q.Latency)))
+		l.Xs = append(l.Xs, quantilePlace(q.Q, r.Done))
+		l.Ys = append(l.Ys, log10Micros(float64(q.Latency)))
 	}
-	low, high := bounds([]plotLine{l})
-	p.plot = plot{
-		about: "latency of the requests that were carried out, against the share of them that took no longer",
-		x:     quantileAxis(l.xs[len(l.xs)-1]),
-		y:     latencyAxis(low, high),
-		lines: []plotLine{l},
+	low, high := plot.Bounds([]plot.Line{l})
+	p.plot = plot.Plot{
+		About: "latency of the requests that were carried out, against the share of them that took no longer",
+		X:     quantileAxis(l.Xs[len(l.Xs)-1]),
+		Y:     latencyAxis(low, high),
+		Lines: []plot.Line{l},
 	}
 	return p
 }
 
 // overTime is a line with a point in the middle of each second of a run; NaN is no point.
-func (r *Run) overTime(class, name string, of func(Second) float64) plotLine {
-	l := plotLine{class: class, name: name}
+func (r *Run) overTime(class, name string, of func(Second) float64) plot.Line {
+	l := plot.Line{Class: class, Name: name}
 	for _, s := range r.Series {
 		if s.Seconds < shortestDrawn {
 			continue
 		}
-		l.xs = append(l.xs, s.At-s.Seconds/2)
-		l.ys = append(l.ys, of(s))
+		l.Xs = append(l.Xs, s.At-s.Seconds/2)
+		l.Ys = append(l.Ys, of(s))
 	}
 	return l
 }
 
 // timePlot is a plot of lines over time, of figures which begin at 0.
-func (r *Run) timePlot(about, unit string, lines ...plotLine) plot {
-	_, high := bounds(lines)
-	return plot{about: about, lines: lines, x: timeAxis(r.lastSecond().At), y: linearAxis(unit, high)}
+func (r *Run) timePlot(about, unit string, lines ...plot.Line) plot.Plot {
+	_, high := plot.Bounds(lines)
+	return plot.Plot{About: about, Lines: lines, X: timeAxis(r.lastSecond().At), Y: plot.Linear(unit, high, showExact)}
 }
 
 // lastSecond is the run's last second, or what was left of it; zero where the run has none.
@@ -100,15 +102,15 @@ func (r *Run) lastSecond() (last Second) {
 
 func (r *Run) throughputPlot() pagePlot {
 	p := pagePlot{Name: "throughput", Title: "Requests over time"}
-	lines := []plotLine{r.overTime("done", "carried out", func(s Second) float64 { return float64(s.Done) / s.Seconds })}
+	lines := []plot.Line{r.overTime("done", "carried out", func(s Second) float64 { return float64(s.Done) / s.Seconds })}
 	if r.failed() > 0 {
 		lines = append(lines, r.overTime("errors-line", "errors", func(s Second) float64 { return float64(s.Errors) / s.Seconds }))
 	} else {
 		p.Note = "There were no errors. "
 	}
 	if r.Rate > 0 {
-		lines = append(lines, plotLine{
-			class: "due", name: "due", xs: []float64{0, r.lastSecond().At}, ys: []float64{float64(r.Rate), float64(r.Rate)},
+		lines = append(lines, plot.Line{
+			Class: "due", Name: "due", Xs: []float64{0, r.lastSecond().At}, Ys: []float64{float64(r.Rate), float64(r.Rate)},
 		})
 	}
 	p.Note += r.shortNote()
@@ -138,21 +140,21 @@ func (r *Run) latencyPlot() pagePlot {
 		p.Missing = noLatencies
 		return p
 	}
-	lines := []plotLine{
+	lines := []plot.Line{
 		r.overTime("max", "slowest", func(s Second) float64 { return s.latency(s.Max) }),
 		r.overTime("p99", "p99", func(s Second) float64 { return s.latency(s.P99) }),
 		r.overTime("p50", "p50", func(s Second) float64 { return s.latency(s.P50) }),
 	}
-	low, high := bounds(lines)
-	p.plot = plot{
-		about: "p50, p99 and largest latency for each second of the run", lines: lines, x: timeAxis(r.lastSecond().At), y: latencyAxis(low, high),
+	low, high := plot.Bounds(lines)
+	p.plot = plot.Plot{
+		About: "p50, p99 and largest latency for each second of the run", Lines: lines, X: timeAxis(r.lastSecond().At), Y: latencyAxis(low, high),
 	}
 	return p
 }
 
 func (r *Run) processorPlot() pagePlot {
 	p := pagePlot{Name: "processors", Title: "Processors in use over time"}
-	lines := []plotLine{
+	lines := []plot.Line{
 		r.overTime("engine", "engine", func(s Second) float64 { return s.Engine }),
 		r.overTime("generator", "load generator", func(s Second) float64 { return s.Generator }),
 	}

@@ -4,49 +4,14 @@ import (
 	"math"
 	"strings"
 
-	"github.com/go-analyze/charts/chartdraw" //nolint:misspell // the library has this name
+	"pixd/httpapi/plot"
 )
 
-// An axis is a list of ticks whose first and last are its ends. The library has a logarithmic
-// axis of its own, but it moves every figure by the axis' lowest one before it takes the
-// logarithm, and so draws wrong distances; here the plotted figures are the logarithms
-// themselves, and the ticks say what they stand for.
-type plotAxis struct {
-	name  string // with its unit; shown at the axis
-	ticks []chartdraw.Tick
-}
-
-// linearAxis begins at 0 and ends at the first of its round steps that is not below top. What is
-// below 0.00001 has no label of its own and is drawn on an axis to 1.
-func linearAxis(name string, top float64) plotAxis {
-	step := 1.0
-	if top >= 1e-5 {
-		step = roundStep(top / mostSteps)
-	}
-	a := plotAxis{name: name}
-	for i := 0; ; i++ {
-		v := float64(i) * step
-		a.ticks = append(a.ticks, chartdraw.Tick{Value: v, Label: showExact(v)})
-		if i > 0 && v >= top*(1-1e-9) {
-			return a
-		}
-	}
-}
-
-// roundStep is the smallest of 1, 2, 2.5 and 5 times a power of ten that is not below least;
-// 1 for 0.
-func roundStep(least float64) float64 {
-	if !(least > 0) || math.IsInf(least, 0) {
-		return 1
-	}
-	power := math.Pow(10, math.Floor(math.Log10(least)))
-	for _, m := range []float64{1, 2, 2.5, 5} {
-		if m*power >= least*(1-1e-9) {
-			return m * power
-		}
-	}
-	return 10 * power
-}
+// The largest numbers of steps of a time axis, and of labels of shares.
+const (
+	mostTimeSteps = 10
+	mostShares    = 8
+)
 
 // timeSteps are the distances in seconds that ticks of time may have: parts of minutes and
 // hours that people count in.
@@ -54,25 +19,25 @@ var timeSteps = []float64{0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600,
 
 // timeAxis ends at the end of a load, in seconds, with at most mostTimeSteps. From three
 // minutes on its ticks are labelled in minutes.
-func timeAxis(end float64) plotAxis {
+func timeAxis(end float64) plot.Axis {
 	least := 0.98 * end / mostTimeSteps // a load may be a little longer than it was meant to be
-	step := roundStep(least)
+	step := plot.RoundStep(least)
 	for _, s := range timeSteps {
 		if s >= least {
 			step = s
 			break
 		}
 	}
-	a, unit := plotAxis{name: "seconds since the beginning"}, 1.0
+	a, unit := plot.Axis{Name: "seconds since the beginning"}, 1.0
 	if end >= 180 {
-		a.name, unit = "minutes since the beginning", 60
+		a.Name, unit = "minutes since the beginning", 60
 	}
 	for i := 0; float64(i)*step <= end; i++ {
 		v := float64(i) * step
-		a.ticks = append(a.ticks, chartdraw.Tick{Value: v, Label: showExact(math.Round(100*v/unit) / 100)})
+		a.Ticks = append(a.Ticks, plot.Tick{Value: v, Label: showExact(math.Round(100*v/unit) / 100)})
 	}
-	if last := a.ticks[len(a.ticks)-1].Value; last < end || last == 0 {
-		a.ticks = append(a.ticks, chartdraw.Tick{Value: max(end, 0.1)})
+	if last := a.Ticks[len(a.Ticks)-1].Value; last < end || last == 0 {
+		a.Ticks = append(a.Ticks, plot.Tick{Value: max(end, 0.1)})
 	}
 	return a
 }
@@ -80,26 +45,26 @@ func timeAxis(end float64) plotAxis {
 // latencyAxis is logarithmic: a latency of n microseconds is at log10(n), and so are the given
 // lowest and highest place. It has ticks at the powers of ten and, where these are no more than
 // three, at 2 and 5 times each.
-func latencyAxis(low, high float64) plotAxis {
+func latencyAxis(low, high float64) plot.Axis {
 	low, high = math.Floor(low+1e-9), math.Ceil(high-1e-9)
-	a := plotAxis{name: "latency, logarithmic"}
+	a := plot.Axis{Name: "latency, logarithmic"}
 	for p := low; p <= max(high, low+1); p++ {
-		a.ticks = append(a.ticks, chartdraw.Tick{Value: p, Label: showPower(p)})
+		a.Ticks = append(a.Ticks, plot.Tick{Value: p, Label: showPower(p)})
 	}
-	if len(a.ticks) > 3 {
+	if len(a.Ticks) > 3 {
 		return a
 	}
-	var fine []chartdraw.Tick
-	for i, t := range a.ticks {
+	var fine []plot.Tick
+	for i, t := range a.Ticks {
 		fine = append(fine, t)
 		for _, m := range []float64{2, 5} {
-			if i < len(a.ticks)-1 {
+			if i < len(a.Ticks)-1 {
 				v := m * math.Pow(10, t.Value)
-				fine = append(fine, chartdraw.Tick{Value: math.Log10(v), Label: showTick(v)})
+				fine = append(fine, plot.Tick{Value: math.Log10(v), Label: showTick(v)})
 			}
 		}
 	}
-	a.ticks = fine
+	a.Ticks = fine
 	return a
 }
 
@@ -123,19 +88,19 @@ func showTick(us float64) string {
 // quantileAxis has the share q of the requests at log10(1/(1-q)), as HdrHistogram's plots have
 // it: 0 at 0, 90 % at 1, 99 % at 2, and so on. It ends at top, or at 2 where that is more. Every
 // tick is labelled where there are at most mostShares of them, and otherwise every second one.
-func quantileAxis(top float64) plotAxis {
-	a := plotAxis{name: "share of the requests that took no longer"}
+func quantileAxis(top float64) plot.Axis {
+	a := plot.Axis{Name: "share of the requests that took no longer"}
 	top = max(top, 2)
 	whole := int(top + 1e-9)
 	for i := 0; i <= whole; i++ {
-		t := chartdraw.Tick{Value: float64(i)}
+		t := plot.Tick{Value: float64(i)}
 		if whole < mostShares || i%2 == 0 {
 			t.Label = showNines(i)
 		}
-		a.ticks = append(a.ticks, t)
+		a.Ticks = append(a.Ticks, t)
 	}
 	if top-float64(whole) > 1e-9 {
-		a.ticks = append(a.ticks, chartdraw.Tick{Value: top})
+		a.Ticks = append(a.Ticks, plot.Tick{Value: top})
 	}
 	return a
 }

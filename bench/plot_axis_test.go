@@ -4,26 +4,28 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"pixd/httpapi/plot"
 )
 
 // TestAxes checks the ends and labels of axes at unusual figures.
 func TestAxes(t *testing.T) {
-	labels := func(a plotAxis) string {
+	labels := func(a plot.Axis) string {
 		var all []string
-		for _, t := range a.ticks {
+		for _, t := range a.Ticks {
 			all = append(all, fmt.Sprintf("%.4g=%s", t.Value, t.Label))
 		}
 		return strings.Join(all, " ")
 	}
 	for _, c := range []struct {
 		name string
-		axis plotAxis
+		axis plot.Axis
 		want string
 	}{
-		{"nothing", linearAxis("", 0), "0=0 1=1"},
-		{"tiny", linearAxis("", 0.003), "0=0 0.001=0.001 0.002=0.002 0.003=0.003"},
-		{"less than a label", linearAxis("", 1e-320), "0=0 1=1"},
-		{"large", linearAxis("", 38123), "0=0 1e+04=10,000 2e+04=20,000 3e+04=30,000 4e+04=40,000"},
+		{"nothing", plot.Linear("", 0, showExact), "0=0 1=1"},
+		{"tiny", plot.Linear("", 0.003, showExact), "0=0 0.001=0.001 0.002=0.002 0.003=0.003"},
+		{"less than a label", plot.Linear("", 1e-320, showExact), "0=0 1=1"},
+		{"large", plot.Linear("", 38123, showExact), "0=0 1e+04=10,000 2e+04=20,000 3e+04=30,000 4e+04=40,000"},
 		{"one decade", latencyAxis(2.1, 2.9), "2=100 µs 2.301=200 µs 2.699=500 µs 3=1 ms"},
 		{"one latency", latencyAxis(3, 3), "3=1 ms 3.301=2 ms 3.699=5 ms 4=10 ms"},
 		{"all latencies", latencyAxis(0, 8), "0=1 µs 1=10 µs 2=100 µs 3=1 ms 4=10 ms 5=100 ms 6=1 s 7=10 s 8=100 s"},

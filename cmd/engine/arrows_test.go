@@ -66,6 +66,8 @@ var knows = []struct {
 	{"docs/openapi/openapitest", []string{"docs/openapi"}}, // of tests
 	{"httpapi/reference", []string{"docs/openapi"}},
 	{"httpapi/qr", nil},
+	{"httpapi/plot", nil},
+	{"httpapi/console", []string{"actors/pix", "actors/registry", "httpapi", "httpapi/control", "httpapi/plot"}},
 	{"httpapi/receipt", []string{"actors/pix"}},
 	{"httpapi/control", []string{"actors/ledger", "actors/pix", "actors/registry", "actors/strictjson", "httpapi"}},
 	{"httpapi/signed", []string{"actors/scheme/provider", "httpapi/control"}},
@@ -86,7 +88,7 @@ var outside = []struct {
 	{"github.com/cockroachdb/pebble", []string{"wal", "snapshot"}},
 	{"go.etcd.io/etcd", []string{"wal/etcdlog"}},
 	{"github.com/valyala/fasthttp", []string{"httpapi/**", "cmd/**", "bench/**", "docs/openapi/openapitest"}},
-	{"github.com/go-analyze/charts", []string{"bench/**"}}, //nolint:misspell // its name
+	{"github.com/go-analyze/charts", []string{"httpapi/plot", "bench/**"}}, //nolint:misspell // its name
 	{"github.com/HdrHistogram/hdrhistogram-go", []string{"bench/**"}},
 	{"github.com/fasthttp/router", []string{"httpapi/**", "cmd/engine"}},
 	{"codeberg.org/go-pdf/fpdf", []string{"httpapi/receipt"}},

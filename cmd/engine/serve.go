@@ -162,6 +162,6 @@ func (s *Served) adminOptions(b Build) (admin.Options, error) {
 		Metrics:   s.meters.handler(), GuardMetrics: s.certs[1] != nil,
 		Banks: s.banks, Version: b.Version, Commit: b.Commit, Token: s.Token, Now: s.Clock.Now, Clock: s.Clock, Log: s.Config.Log, Sim: s.Sim,
 		Operators: s.Operators, ApprovalBy: s.Config.ApprovalBy, OnSnapshots: s.onSnapshots(),
-		Notices: n, Cluster: s.cluster(),
+		Notices: n, Cluster: s.cluster(), Console: s.console,
 	}, err
 }

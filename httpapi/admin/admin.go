@@ -81,8 +81,11 @@ type Options struct {
 	OnSnapshots fasthttp.RequestHandler
 	Clock       *clock.Clock // engine time; nil: the path /admin/clock does not exist
 	Log         *slog.Logger
-	Sim         *sim.Sim         // the simulator in this process; nil: there is none
-	Notices     *notices.Options // options for receiving notices of a scheme in another process; nil: this API receives none
+	Sim         *sim.Sim // the simulator in this process; nil: there is none
+	// Console adds the paths of the operators' console. It gets the API as it is behind the guard: it answers a request
+	// as control.As says who it is from. nil: there is no console.
+	Console func(r *router.Router, tokens control.Tokens, api fasthttp.RequestHandler)
+	Notices *notices.Options // options for receiving notices of a scheme in another process; nil: this API receives none
 }
 
 type service struct {
@@ -111,7 +114,11 @@ func New(o Options) fasthttp.RequestHandler {
 		guarded = append(slices.Clone(guarded), "/metrics")
 	}
 	tokens := control.Tokens{Root: o.Token, Named: o.Operators.WithToken, Now: o.Now}
-	return control.Contain(o.Log, control.Guard(tokens, s.recorded(r.Handler), guarded...))
+	api := s.recorded(r.Handler)
+	if o.Console != nil {
+		o.Console(r, tokens, control.Contain(o.Log, control.Roles(api)))
+	}
+	return control.Contain(o.Log, control.Guard(tokens, api, guarded...))
 }
 
 // guardedPaths begin the paths that need the operators' token, besides /metrics.

@@ -2,6 +2,9 @@
 // listener. Every page is made of answers of the operator API's own handlers, called as the operator who has
 // logged in: the console can do nothing that the API cannot, and what it writes is on record like
 // any other request.
+//
+// A page is drawn by a function that reads from the API and fills in its template. A form is carried out
+// once, however often it is sent, and leads to a page that says what became of it.
 package console
 
 import (
@@ -9,12 +12,12 @@ import (
 	"embed"
 	"html/template"
 	"log/slog"
+	"path"
 	"strings"
 
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/pix"
 	"pixd/httpapi/control"
 )
 
@@ -24,6 +27,7 @@ type Options struct {
 	Tokens    control.Tokens          // whose token may log in
 	NewSecret func(n int) []byte      // returns n random bytes that nobody can guess
 	Secure    bool                    // the listener speaks TLS: the cookie is sent over TLS alone
+	Live      *Live                   // the figures of the overview
 	Log       *slog.Logger
 }
 
@@ -37,29 +41,67 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 //go:embed assets pages
 var files embed.FS
 
+// assets are the files that pages load.
+var assets = []string{"htmx-2.0.11.min.js", "console.css", "console.js"}
+
 type console struct {
 	Options
 	sessions sessions
-	pages    *template.Template
+	pages    map[string]*template.Template
 }
 
 // Routes adds the console to a router.
 func Routes(r *router.Router, o Options) {
-	c := &console{Options: o, sessions: newSessions(o.Tokens, o.NewSecret)}
-	c.pages = template.Must(template.New("").Funcs(functions).ParseFS(files, "pages/*.html"))
-	for _, name := range []string{"htmx-2.0.11.min.js", "console.css", "console.js"} {
+	c := &console{Options: o, sessions: newSessions(o.Tokens, o.NewSecret), pages: readPages()}
+	for _, name := range assets {
 		r.GET(Path+"/"+name, asset(name))
 	}
 	r.GET(Path+"/login", c.headed(c.showLogin))
 	r.POST(Path+"/login", c.headed(c.logIn))
 	r.POST(Path+"/logout", c.headed(c.logOut))
-	r.GET(Path, c.page(c.overview))
-	r.GET(Path+"/approvals", c.page(c.approvals))
-	r.POST(Path+"/approvals", c.form(c.decide))
-	r.GET(Path+"/accounts", c.page(c.accounts))
-	r.GET(Path+"/accounts/{id}", c.page(c.account))
-	r.GET(Path+"/transactions", c.page(c.transaction))
-	r.GET(Path+"/actions", c.page(c.actions))
+	for _, p := range allPages {
+		r.GET(Path+p.path, c.page(p))
+	}
+	for _, f := range allForms {
+		r.POST(Path+f.path, c.form(f))
+	}
+	r.GET(Path+"/live", c.headed(c.live))
+	r.GET(Path+"/plots", c.headed(c.plots))
+}
+
+// pageRoute is a page: how its title reads, and what fills it in.
+type pageRoute struct {
+	path, name string // below Path; of the template and of the title
+	fill       func(*visit) error
+}
+
+// formRoute is a form: what carries it out.
+type formRoute struct {
+	path string
+	do   func(*visit) outcome
+}
+
+// readPages reads the pages' templates. Each is a file that defines the layout's "content".
+func readPages() map[string]*template.Template {
+	layout := template.Must(template.New("").Funcs(functions).ParseFS(files, "pages/layout.html", "pages/parts.html"))
+	all, pages := map[string]*template.Template{}, mustList("pages")
+	for _, file := range pages {
+		if name := strings.TrimSuffix(file, ".html"); name != "layout" && name != "parts" {
+			all[name] = template.Must(template.Must(layout.Clone()).ParseFS(files, "pages/"+file))
+		}
+	}
+	return all
+}
+
+func mustList(folder string) (names []string) {
+	entries, err := files.ReadDir(folder)
+	if err != nil {
+		panic("console: " + err.Error()) // it is in the binary
+	}
+	for _, e := range entries {
+		names = append(names, path.Base(e.Name()))
+	}
+	return names
 }
 
 // headed sets the headers that every answer of the console has.
@@ -70,6 +112,7 @@ func (c *console) headed(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
+		setLanguage(ctx, c.Secure)
 		next(ctx)
 	}
 }
@@ -80,39 +123,34 @@ func asset(name string) fasthttp.RequestHandler {
 	if err != nil {
 		panic("console: " + err.Error()) // it is in the binary
 	}
-	kind := map[bool]string{true: "text/javascript; charset=utf-8", false: "text/css; charset=utf-8"}[strings.HasSuffix(name, ".js")]
+	kind := "text/javascript; charset=utf-8"
+	if strings.HasSuffix(name, ".css") {
+		kind = "text/css; charset=utf-8"
+	}
 	return func(ctx *fasthttp.RequestCtx) {
 		ctx.Response.Header.Set("Cache-Control", "max-age=300")
 		ctx.Response.Header.Set("X-Content-Type-Options", "nosniff")
 		ctx.SetContentType(kind)
-		ctx.Response.SetBodyRaw(content)
+		ctx.SetBody(content)
 	}
-}
-
-// view is what a page is drawn from.
-type view struct {
-	Page     string // the template's name
-	Title    string
-	Lang     language
-	Who      control.Operator
-	CSRF     string
-	Key      string // names the page's forms: a form that is sent twice is carried out once
-	Now      pix.Millis
-	Notice   string // what was done
-	Problem  string // why it could not be done
-	Data     any
-	Writable bool // the operator may write
 }
 
 // draw sends a page.
-func (c *console) draw(ctx *fasthttp.RequestCtx, status int, v *view) {
+func (c *console) draw(ctx *fasthttp.RequestCtx, status int, v *visit) {
+	c.part(ctx, "layout", v)
+	if ctx.Response.StatusCode() == fasthttp.StatusOK {
+		ctx.SetStatusCode(status)
+	}
+}
+
+// part sends a part of a page.
+func (c *console) part(ctx *fasthttp.RequestCtx, part string, v *visit) {
 	var b bytes.Buffer
-	if err := c.pages.ExecuteTemplate(&b, "layout.html", v); err != nil {
-		c.Log.Error("console: page", "page", v.Page, "error", err)
+	if err := c.pages[v.Page].ExecuteTemplate(&b, part, v); err != nil {
+		c.Log.Error("console: a page cannot be drawn", "page", v.Page, "error", err)
 		ctx.Error("internal error", fasthttp.StatusInternalServerError)
 		return
 	}
-	ctx.SetStatusCode(status)
 	ctx.SetContentType("text/html; charset=utf-8")
 	ctx.SetBody(b.Bytes())
 }

@@ -1,152 +1,107 @@
 package console
 
 import (
-	"errors"
-	"net/url"
-	"strconv"
+	"fmt"
+	"html/template"
+	"math"
 
 	"github.com/valyala/fasthttp"
 
-	"pixd/actors/pix"
-	"pixd/httpapi/control"
+	"pixd/httpapi/plot"
 )
 
-// payout is a payout of the operator API's lists.
-type payout struct {
-	Account       string     `json:"account_id"`
-	State         string     `json:"state"`
-	TransactionID string     `json:"transaction_id"`
-	Key           string     `json:"recipient_key"`
-	Amount        pix.Amount `json:"amount"`
-	CreatedAt     string     `json:"created_at"`
-	ApprovedBy    []string   `json:"approved_by"`
-	Needed        int        `json:"approvals_needed"`
+// picture is a plot of the last hour.
+type picture struct {
+	Word string
+	Keys []pictureKey
+	SVG  template.HTML
 }
 
-// page of a list.
-type list[T any] struct {
-	Data []T     `json:"data"`
-	Next *string `json:"next_cursor"`
+// pictureKey names a line of a plot.
+type pictureKey struct{ Class, Word string }
+
+// overview shows the figures of this moment and of the last hour.
+func overview(v *visit) error {
+	f, _ := v.Live.now()
+	all, err := v.pictures()
+	v.Data = map[string]any{"Tiles": tilesOf(f, v.Lang), "Pictures": all}
+	return err
 }
 
-// overview shows how much waits.
-func (c *console) overview(ctx *fasthttp.RequestCtx, v *view) error {
-	v.Page, v.Title = "overview", "overview"
-	counts := map[string]string{}
-	for state, name := range map[string]string{"pending_approval": "waiting", "sending": "sending", "queued": "queued"} {
-		var l list[payout]
-		if err := c.call(ctx, v.Who, "GET", "/admin/payouts?limit=200&status="+state, nil, &l); err != nil {
-			return err
+// drawn is a line of a plot of the last hour.
+type drawn struct {
+	class, word string
+	of          func(Figures) float64
+}
+
+// pictures draws the last hour.
+func (v *visit) pictures() (all []picture, err error) {
+	hour := v.Live.hour()
+	for _, p := range []struct {
+		word, unit string
+		lines      []drawn
+	}{
+		{"plot_moves", "/s", []drawn{
+			{"one", "payments", func(f Figures) float64 { return f.Payments }}, {"two", "payouts", func(f Figures) float64 { return f.Payouts }},
+			{"three", "refunds", func(f Figures) float64 { return f.Refunds }},
+		}},
+		{"plot_latency", "ms", []drawn{
+			{"one", "p50", func(f Figures) float64 { return f.P50 }}, {"two", "p99", func(f Figures) float64 { return f.P99 }},
+			{"three", "commit", func(f Figures) float64 { return f.Commit }},
+		}},
+		{"plot_waiting", "", []drawn{
+			{"one", "settling", func(f Figures) float64 { return f.Settling }}, {"two", "queued", func(f Figures) float64 { return f.Queued }},
+			{"three", "doubt", func(f Figures) float64 { return f.Doubt }},
+		}},
+		{"plot_hand", "", []drawn{{"one", "in_hand", func(f Figures) float64 { return f.InHand }}, {"two", "approval", func(f Figures) float64 { return f.Approval }}}},
+	} {
+		one := picture{Word: p.word}
+		for _, l := range p.lines {
+			one.Keys = append(one.Keys, pictureKey{l.class, l.word})
 		}
-		counts[name] = strconv.Itoa(len(l.Data))
-		if l.Next != nil {
-			counts[name] += "+"
+		if one.SVG, err = v.lines(hour, v.Lang.say(p.word), p.unit, p.lines); err != nil {
+			return nil, err
 		}
+		all = append(all, one)
 	}
-	v.Data = counts
-	return nil
+	return all, nil
 }
 
-// approvals lists the payouts that wait for approval.
-func (c *console) approvals(ctx *fasthttp.RequestCtx, v *view) error {
-	v.Page, v.Title = "approvals", "approvals"
-	var l list[payout]
-	err := c.call(ctx, v.Who, "GET", "/admin/payouts?limit=50&status=pending_approval&cursor="+url.QueryEscape(string(ctx.QueryArgs().Peek("cursor"))), nil, &l)
-	v.Data = l
-	return err
-}
-
-// decide approves or declines the payouts that were chosen, one after the other, until one is refused.
-func (c *console) decide(ctx *fasthttp.RequestCtx, who control.Operator) outcome {
-	lang, word := languageOf(ctx), string(ctx.PostArgs().Peek("word"))
-	chosen := ctx.PostArgs().PeekMulti("payout")
-	if len(chosen) == 0 || word != "approve" && word != "decline" {
-		return outcome{Problem: lang.say("none_chosen")}
+// lines draws some figures of the last hour.
+func (v *visit) lines(hour []Figures, about, unit string, lines []drawn) (template.HTML, error) {
+	p := plot.Plot{About: about, Width: 520, Height: 200, X: plot.Axis{Name: v.Lang.say("minutes")}}
+	for m := -60; m <= 0; m += 15 {
+		p.X.Ticks = append(p.X.Ticks, plot.Tick{Value: float64(m), Label: fmt.Sprint(m)})
 	}
-	done, first := 0, 0
-	for _, id := range chosen {
-		var p payout
-		err := c.call(ctx, who, "POST", "/admin/payouts/"+url.PathEscape(string(id))+"/"+word, map[string]string{"operator": who.Name}, &p)
-		var refused *problem
-		switch {
-		case errors.As(err, &refused):
-			return outcome{Notice: said(lang, word, done, first), Problem: string(id) + ": " + refused.message}
-		case err != nil:
-			return outcome{Notice: said(lang, word, done, first), Problem: lang.say("unknown", string(id))}
-		case p.State == "pending_approval":
-			first++
-		default:
-			done++
+	for _, d := range lines {
+		l := plot.Line{Class: d.class}
+		for i, f := range hour {
+			if i > 0 && f.At-hour[i-1].At > 3*keepEvery { // nothing was measured
+				l.Xs, l.Ys = append(l.Xs, 0), append(l.Ys, math.NaN())
+			}
+			if ago := float64(f.At-v.Now) / 60_000; ago >= -60 && ago <= 0 {
+				l.Xs, l.Ys = append(l.Xs, ago), append(l.Ys, d.of(f))
+			}
 		}
+		p.Lines = append(p.Lines, l)
 	}
-	return outcome{Notice: said(lang, word, done, first)}
+	_, high := plot.Bounds(p.Lines)
+	p.Y = plot.Linear(unit, high, func(n float64) string { return v.Lang.number(n, -1) })
+	return p.SVG()
 }
 
-// said says how many payouts were decided, and how many need another operator.
-func said(lang language, word string, done, first int) string {
-	text := ""
-	if done > 0 {
-		text = lang.say(word+"d", done)
+// plots sends the plots alone, which the overview reads again and again.
+func (c *console) plots(ctx *fasthttp.RequestCtx) {
+	v := c.visitor(ctx)
+	if v == nil {
+		ctx.Error("no session", fasthttp.StatusUnauthorized)
+		return
 	}
-	if first > 0 {
-		text += " " + lang.say("first", first)
+	v.Page = "overview"
+	if err := overview(v); err != nil {
+		status, text := v.judge(err)
+		ctx.Error(text, status)
+		return
 	}
-	return text
-}
-
-// account is an account of the operator API.
-type account struct {
-	ID        string      `json:"account_id"`
-	Name      string      `json:"name"`
-	Document  string      `json:"document"`
-	Active    bool        `json:"active"`
-	Balance   *pix.Amount `json:"balance"`
-	Available *pix.Amount `json:"available"`
-	Pending   *pix.Amount `json:"pending"`
-	MEDHeld   *pix.Amount `json:"med_held"`
-	CreatedAt string      `json:"created_at"`
-}
-
-func (c *console) accounts(ctx *fasthttp.RequestCtx, v *view) error {
-	v.Page, v.Title = "accounts", "accounts"
-	var l list[account]
-	err := c.call(ctx, v.Who, "GET", "/admin/accounts?cursor="+url.QueryEscape(string(ctx.QueryArgs().Peek("cursor"))), nil, &l)
-	v.Data = l
-	return err
-}
-
-func (c *console) account(ctx *fasthttp.RequestCtx, v *view) error {
-	v.Page, v.Title = "account", "account"
-	id, _ := ctx.UserValue("id").(string)
-	var a account
-	err := c.call(ctx, v.Who, "GET", "/admin/accounts/"+id, nil, &a)
-	v.Data = a
-	return err
-}
-
-// transaction shows a transaction by any of its ids.
-func (c *console) transaction(ctx *fasthttp.RequestCtx, v *view) error {
-	v.Page, v.Title = "transaction", "transaction"
-	id := string(ctx.QueryArgs().Peek("id"))
-	if id == "" {
-		return nil
-	}
-	fields := map[string]any{}
-	err := c.call(ctx, v.Who, "GET", "/admin/transactions/"+url.PathEscape(id), nil, &fields)
-	v.Data = fields
-	return err
-}
-
-// action is an action of the operator API.
-type action struct {
-	At, Operator, Method, Path string
-	Status                     *int
-}
-
-func (c *console) actions(ctx *fasthttp.RequestCtx, v *view) error {
-	v.Page, v.Title = "actions", "actions"
-	var l list[action]
-	err := c.call(ctx, v.Who, "GET", "/admin/actions?cursor="+url.QueryEscape(string(ctx.QueryArgs().Peek("cursor"))), nil, &l)
-	v.Data = l
-	return err
+	c.part(ctx, "plots", v)
 }

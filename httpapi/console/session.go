@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/valyala/fasthttp"
@@ -19,6 +21,8 @@ const (
 	sessionLasts = 12 * 60 * 60 * 1000
 	// mostSessions is how many sessions there may be at once. With more, the oldest one ends.
 	mostSessions = 1000
+	// mostForms is how many forms of a session are remembered.
+	mostForms = 1000
 	// wrongLogins is how many wrong tokens an address may try in a minute.
 	wrongLogins = 5
 )
@@ -26,84 +30,104 @@ const (
 // session is an operator who has logged in. It ends with the process, at its logout, after sessionLasts, and
 // when the token is revoked.
 type session struct {
+	id    [sha256.Size]byte // of its cookie
+	mark  string            // begins the keys of the session's forms
 	token string
 	csrf  string
 	until pix.Millis
+
 	mu    sync.Mutex
 	done  map[string]outcome // by the key of a form: what became of it
-	order []string
+	order []string           // the keys in done, oldest first
 }
 
-// sessions are the sessions by the SHA-256 of their cookies.
+// sessions are the sessions, oldest first.
 type sessions struct {
 	tokens control.Tokens
 	secret func(n int) []byte
 	wrong  *httpapi.Limiter
 
-	mu    *sync.Mutex
-	all   map[[sha256.Size]byte]*session
-	order *[][sha256.Size]byte
+	mu  *sync.Mutex
+	all *[]*session
 }
 
 func newSessions(tokens control.Tokens, secret func(n int) []byte) sessions {
-	return sessions{
-		tokens: tokens, secret: secret, wrong: httpapi.NewLimiter(wrongLogins),
-		mu: new(sync.Mutex), all: map[[sha256.Size]byte]*session{}, order: new([][sha256.Size]byte),
-	}
+	return sessions{tokens: tokens, secret: secret, wrong: httpapi.NewLimiter(wrongLogins), mu: new(sync.Mutex), all: new([]*session)}
 }
 
-func (s *sessions) random() string { return base64.RawURLEncoding.EncodeToString(s.secret(32)) }
+func (s *sessions) random(n int) string { return base64.RawURLEncoding.EncodeToString(s.secret(n)) }
 
 // begin begins a session and returns its cookie.
-func (s *sessions) begin(token string) (cookie string) {
-	cookie = s.random()
-	one := &session{token: token, csrf: s.random(), until: s.tokens.Now() + sessionLasts, done: map[string]outcome{}}
-	id := sha256.Sum256([]byte(cookie))
+func (s *sessions) begin(token string) (one *session, cookie string) {
+	cookie = s.random(32)
+	one = &session{
+		id: sha256.Sum256([]byte(cookie)), mark: s.random(6), token: token, csrf: s.random(32),
+		until: s.tokens.Now() + sessionLasts, done: map[string]outcome{},
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.all[id] = one
-	*s.order = append(*s.order, id)
-	if len(*s.order) > mostSessions {
-		delete(s.all, (*s.order)[0])
-		*s.order = (*s.order)[1:]
+	if *s.all = append(*s.all, one); len(*s.all) > mostSessions {
+		*s.all = slices.Delete(*s.all, 0, 1)
 	}
-	return cookie
+	return one, cookie
 }
 
 // of returns the session of a request and who it is; nil: it has none, or it has ended.
 func (s *sessions) of(ctx *fasthttp.RequestCtx) (*session, control.Operator) {
 	id := sha256.Sum256(ctx.Request.Header.Cookie(cookieName))
 	s.mu.Lock()
-	one := s.all[id]
+	i := slices.IndexFunc(*s.all, func(one *session) bool { return one.id == id })
+	var one *session
+	if i >= 0 {
+		one = (*s.all)[i]
+	}
 	s.mu.Unlock()
 	if one == nil {
 		return nil, control.Operator{}
 	}
 	who, ok := s.tokens.Of(one.token)
 	if !ok || s.tokens.Now() >= one.until {
-		s.end(ctx)
+		s.end(one)
 		return nil, control.Operator{}
 	}
 	return one, who
 }
 
-// end ends the session of a request.
-func (s *sessions) end(ctx *fasthttp.RequestCtx) {
-	id := sha256.Sum256(ctx.Request.Header.Cookie(cookieName))
+func (s *sessions) end(one *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.all, id)
-	for i, other := range *s.order {
-		if other == id {
-			*s.order = append((*s.order)[:i:i], (*s.order)[i+1:]...)
-			break
-		}
-	}
+	*s.all = slices.DeleteFunc(*s.all, func(other *session) bool { return other == one })
 }
 
 // allows reports whether a form bears the session's own CSRF token.
 func (o *session) allows(token []byte) bool {
 	return subtle.ConstantTimeCompare(token, []byte(o.csrf)) == 1
+}
+
+// made reports whether a page of this session has made the key of a form.
+func (o *session) made(key string) bool { return strings.HasPrefix(key, o.mark+"-") }
+
+// once carries out the form with a key, unless that was done. A session does one form at a time.
+func (o *session) once(key string, do func() outcome) outcome {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if was, known := o.done[key]; known {
+		return was
+	}
+	became := do()
+	o.done[key] = became
+	if o.order = append(o.order, key); len(o.order) > mostForms {
+		delete(o.done, o.order[0])
+		o.order = o.order[1:]
+	}
+	return became
+}
+
+// became returns what became of the form with a key.
+func (o *session) became(key string) outcome {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.done[key]
 }
 
 // setCookie sets the session's cookie; an empty one removes it.
@@ -122,44 +146,9 @@ func (c *console) setCookie(ctx *fasthttp.RequestCtx, value string) {
 	ctx.Response.Header.SetCookie(&k)
 }
 
-func (c *console) showLogin(ctx *fasthttp.RequestCtx) {
-	c.draw(ctx, fasthttp.StatusOK, &view{Page: "login", Title: "login", Lang: languageOf(ctx)})
-}
-
-// logIn begins a session of whoever has the token. An address may try five wrong tokens a minute.
-func (c *console) logIn(ctx *fasthttp.RequestCtx) {
-	v := &view{Page: "login", Title: "login", Lang: languageOf(ctx)}
-	token := string(ctx.PostArgs().Peek("token"))
-	if _, ok := c.Tokens.Of(token); !ok {
-		if from, known := httpapi.PeerOf(ctx); known {
-			if _, ok := c.sessions.wrong.Take(httpapi.Network(from), c.Tokens.Now()); !ok {
-				v.Problem = "login_wait"
-				ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "60")
-				c.draw(ctx, fasthttp.StatusTooManyRequests, v)
-				return
-			}
-		}
-		v.Problem = "login_wrong"
-		c.draw(ctx, fasthttp.StatusUnauthorized, v)
-		return
-	}
-	c.setCookie(ctx, c.sessions.begin(token))
-	redirect(ctx, Path)
-}
-
-func (c *console) logOut(ctx *fasthttp.RequestCtx) {
-	one, _ := c.sessions.of(ctx)
-	if one != nil && !one.allows(ctx.PostArgs().Peek("csrf")) {
-		ctx.Error("forbidden", fasthttp.StatusForbidden)
-		return
-	}
-	c.sessions.end(ctx)
-	c.setCookie(ctx, "")
-	redirect(ctx, Path+"/login")
-}
-
-// redirect has the browser read another page of the console.
-func redirect(ctx *fasthttp.RequestCtx, to string) {
-	ctx.Response.Header.Set(fasthttp.HeaderLocation, to)
-	ctx.SetStatusCode(fasthttp.StatusSeeOther)
+// has reports whether a session has not ended.
+func (s *sessions) has(one *session) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(*s.all, one)
 }

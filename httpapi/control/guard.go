@@ -42,27 +42,36 @@ func Who(ctx *fasthttp.RequestCtx) Operator {
 // As says who a request is from.
 func As(ctx *fasthttp.RequestCtx, o Operator) { ctx.SetUserValue(operatorValue, o) }
 
+// Roles refuses what an operator's role does not allow: a viewer's request that is no GET or HEAD. A request of
+// which no guard has said who it is from passes.
+func Roles(next fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		if o := Who(ctx); o.Name != "" && o.Role < registry.Writer && !ctx.IsGet() && !ctx.IsHead() {
+			AnswerProblem(ctx, Refuse(fasthttp.StatusForbidden, "%s is a viewer, who may read alone", o.Name))
+			return
+		}
+		next(ctx)
+	}
+}
+
 // Guard passes a request below one of the prefixes to next only if it bears an operator's token,
 // whether or not its path exists ("/admin" stands for /admin itself and all paths below
-// it), and one that is no GET or HEAD only where the operator's role is to write. A missing token
+// it), and if the operator's role allows it, see Roles. A missing token
 // counts as a wrong token. A right token always passes, however many wrong tokens came from its address.
 func Guard(tokens Tokens, next fasthttp.RequestHandler, prefixes ...string) fasthttp.RequestHandler {
-	wrong := httpapi.NewLimiter(wrongTokens)
+	wrong, allowed := httpapi.NewLimiter(wrongTokens), Roles(next)
 	return func(ctx *fasthttp.RequestCtx) {
 		if !Below(string(ctx.URI().PathOriginal()), prefixes) {
 			next(ctx)
 			return
 		}
 		o, ok := tokens.bearer(ctx)
-		switch {
-		case !ok:
+		if !ok {
 			refuseToken(ctx, wrong, tokens.Now())
-		case o.Role < registry.Writer && !ctx.IsGet() && !ctx.IsHead():
-			AnswerProblem(ctx, Refuse(fasthttp.StatusForbidden, "%s is a viewer, who may read alone", o.Name))
-		default:
-			As(ctx, o)
-			next(ctx)
+			return
 		}
+		As(ctx, o)
+		allowed(ctx)
 	}
 }
 

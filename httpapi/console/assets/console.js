@@ -1,1 +1,58 @@
-// Behaviour of the console's pages beyond htmx.
+// The overview's figures, and what a page says when the engine does not answer.
+"use strict";
+(() => {
+	let source = null;
+
+	// listen reads the figures as long as the page has any.
+	const listen = () => {
+		const tiles = document.querySelector("[data-live]");
+		if (source && source.tiles !== tiles) {
+			source.close();
+			source = null;
+		}
+		if (!tiles || source) {
+			return;
+		}
+		source = new EventSource(tiles.dataset.live);
+		source.tiles = tiles;
+		source.onmessage = (event) => {
+			lost("live-lost", false);
+			for (const [name, figure] of Object.entries(JSON.parse(event.data))) {
+				const tile = tiles.querySelector(`[data-tile="${name}"]`);
+				if (tile) {
+					tile.querySelector("dd").textContent = figure.text;
+					tile.classList.toggle("bad", figure.bad);
+				}
+			}
+		};
+		source.onerror = () => lost("live-lost", true);
+	};
+
+	const lost = (id, is) => {
+		const text = document.getElementById(id);
+		if (text) {
+			text.hidden = !is;
+		}
+	};
+
+	document.addEventListener("DOMContentLoaded", listen);
+	document.addEventListener("htmx:afterSettle", () => {
+		listen();
+		const main = document.getElementById("content");
+		if (main && !main.contains(document.activeElement)) {
+			main.focus({preventScroll: true});
+		}
+	});
+	// The page stays as it is, with all that was filled in.
+	for (const name of ["htmx:sendError", "htmx:timeout", "htmx:sendAbort"]) {
+		document.addEventListener(name, () => {
+			lost("lost", true);
+			document.getElementById("lost").scrollIntoView({block: "nearest"});
+		});
+	}
+	document.addEventListener("htmx:afterRequest", (event) => {
+		if (event.detail.xhr && event.detail.xhr.status > 0) {
+			lost("lost", false);
+		}
+	});
+})();

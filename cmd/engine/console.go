@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/fasthttp/router"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/valyala/fasthttp"
+
+	"pixd/cmd/machine"
+	"pixd/cmd/metrics"
+	"pixd/httpapi/console"
+	"pixd/httpapi/control"
+)
+
+// figuresEvery is the time between two readings of the console's figures while a browser shows them.
+const figuresEvery = 2 * time.Second
+
+// console adds the operators' console to the operator API.
+func (s *Served) console(r *router.Router, tokens control.Tokens, api fasthttp.RequestHandler) {
+	live := console.NewLive(s.ending.Done())
+	s.work.Go(func() { s.measure(live) })
+	console.Routes(r, console.Options{
+		API: api, Tokens: tokens, NewSecret: machine.Secret, Secure: s.certs[1] != nil, Live: live, Log: s.Config.Log,
+	})
+}
+
+// measure reads the console's figures until the engine ends.
+func (s *Served) measure(live *console.Live) {
+	of := []prometheus.Collector{s.meters.requests, s.meters.alerts, s.state(), metrics.Webhooks{Of: s.webhooks}, s.snapshots}
+	if s.Config.Shared != nil {
+		of = append(of, s.Config.Shared.Collectors...)
+	} else {
+		of = append(of, s.writes)
+	}
+	figures := metrics.NewFigures(of...)
+	look := func() error {
+		now := s.Clock.Now()
+		if !live.Wanted(now) {
+			return nil
+		}
+		f, err := figures.Read(now)
+		if err != nil {
+			return err
+		}
+		c := s.Clock.State()
+		f.InHand, f.ClockDoubted, f.ClockWall = float64(s.meters.merchant.InHand.Load()), c.Doubted, float64(c.Wall)
+		live.Publish(f)
+		return nil
+	}
+	const what = "console: figures"
+	s.logError(what, look())
+	s.repeat(figuresEvery, what, look)
+}

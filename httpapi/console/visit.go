@@ -1,0 +1,238 @@
+package console
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/pix"
+	"pixd/actors/registry"
+	"pixd/httpapi/control"
+)
+
+// visit is a request of an operator, and what the page that answers it is drawn from.
+type visit struct {
+	*console
+	ctx *fasthttp.RequestCtx
+	one *session
+
+	Page     string // the template's name, and the title's word
+	Lang     language
+	Who      control.Operator
+	CSRF     string
+	Now      pix.Millis
+	Notice   string // what was done
+	Problem  string // why it could not be done
+	Data     any
+	Writable bool   // the operator may write
+	Admin    bool   // and what needs an admin
+	Shown    string // whose documents were asked for
+	key      string
+}
+
+// outcome is what became of a form, and the page to read next: a path below Path with its query; empty: the form's own.
+type outcome struct {
+	Notice, Problem, To string
+	Shown               string // whose documents were asked for
+}
+
+// known fills in what follows from who the operator is.
+func (v *visit) known(who control.Operator) {
+	v.Who, v.CSRF, v.Now = who, v.one.csrf, v.Tokens.Now()
+	v.Writable, v.Admin = who.Role >= registry.Writer, who.Role >= registry.Admin
+}
+
+// NewKey names a form of the page: a form that is sent twice is carried out once.
+func (v *visit) NewKey() string { return v.one.mark + "-" + v.sessions.random(12) }
+
+// Switch is the address of this page in the other language.
+func (v *visit) Switch() string {
+	other := english
+	if v.Lang == english {
+		other = portuguese
+	}
+	if v.ctx == nil || !v.ctx.IsGet() {
+		return Path + "?lang=" + string(other)
+	}
+	q, _ := url.ParseQuery(string(v.ctx.QueryArgs().QueryString()))
+	q.Set("lang", string(other))
+	q.Del("done")
+	return string(v.ctx.URI().PathOriginal()) + "?" + q.Encode()
+}
+
+// Ago says how long ago an instant of the operator API was.
+func (v *visit) Ago(text string) string {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return ""
+	}
+	return v.Lang.age(max(0, float64(int64(v.Now)-t.UnixMilli())/1000))
+}
+
+// arg returns a parameter of the page's address.
+func (v *visit) arg(name string) string { return string(v.ctx.QueryArgs().Peek(name)) }
+
+// Arg is arg without the spaces around it, for the page.
+func (v *visit) Arg(name string) string { return strings.TrimSpace(v.arg(name)) }
+
+// field returns a field of a form, without the spaces around it.
+func (v *visit) field(name string) string {
+	return strings.TrimSpace(string(v.ctx.PostArgs().Peek(name)))
+}
+
+// id returns the part of the path that is an id, for a path of the API.
+func (v *visit) id() string {
+	text, _ := v.ctx.UserValue("id").(string)
+	if plain, err := url.PathUnescape(text); err == nil {
+		text = plain
+	}
+	return url.PathEscape(text)
+}
+
+// Later is the address of the page that follows in a list.
+func (v *visit) Later(cursor *string) string {
+	q, _ := url.ParseQuery(string(v.ctx.QueryArgs().QueryString()))
+	q.Set("cursor", *cursor)
+	q.Del("done")
+	return "?" + q.Encode()
+}
+
+// visitor returns the visit of whoever has logged in; nil: nobody has.
+func (c *console) visitor(ctx *fasthttp.RequestCtx) *visit {
+	one, who := c.sessions.of(ctx)
+	if one == nil {
+		return nil
+	}
+	v := &visit{console: c, ctx: ctx, one: one, Lang: languageOf(ctx)}
+	v.known(who)
+	return v
+}
+
+// page returns a handler that draws a page for whoever has logged in, and sends others to log in.
+func (c *console) page(p pageRoute) fasthttp.RequestHandler {
+	return c.headed(func(ctx *fasthttp.RequestCtx) {
+		v := c.visitor(ctx)
+		if v == nil {
+			redirect(ctx, Path+"/login")
+			return
+		}
+		v.Page = p.name
+		if done := v.arg("done"); done != "" {
+			o := v.one.became(done)
+			v.Notice, v.Problem, v.Shown = o.Notice, o.Problem, o.Shown
+		}
+		status := fasthttp.StatusOK
+		if err := p.fill(v); err != nil {
+			status, v.Problem = v.judge(err)
+			v.Page, v.Data = "failed", nil
+		}
+		c.draw(ctx, status, v)
+	})
+}
+
+// judge returns with which status and words an error is answered.
+func (v *visit) judge(err error) (status int, text string) {
+	var refused *problem
+	switch {
+	case errors.As(err, &refused):
+		return refused.status, refused.message
+	case errors.Is(err, errUnknown):
+		return fasthttp.StatusBadGateway, v.Lang.say("unknown")
+	}
+	v.Log.Error("console: a page failed", "path", string(v.ctx.Path()), "error", err)
+	return fasthttp.StatusInternalServerError, v.Lang.say("internal")
+}
+
+// form returns a handler that carries out a form once, however often it is sent, and has the browser read the page
+// that says what became of it. A form that comes without a session, or from a page of an earlier one, is shown
+// again with all its fields, to be sent once more.
+func (c *console) form(f formRoute) fasthttp.RequestHandler {
+	return c.headed(func(ctx *fasthttp.RequestCtx) {
+		v := c.visitor(ctx)
+		path := strings.TrimPrefix(string(ctx.URI().PathOriginal()), Path)
+		if v == nil {
+			v = &visit{console: c, ctx: ctx, Page: "login", Lang: languageOf(ctx), Data: keptOf(path, string(ctx.PostBody()))}
+			v.Problem = v.Lang.say("session_ended")
+			c.draw(ctx, fasthttp.StatusUnauthorized, v)
+			return
+		}
+		v.key = string(ctx.PostArgs().Peek("key"))
+		if !v.one.allows(ctx.PostArgs().Peek("csrf")) {
+			v.Page, v.Problem, v.Data = "again", v.Lang.say("older_page"), keptOf(path, string(ctx.PostBody()))
+			c.draw(ctx, fasthttp.StatusForbidden, v)
+			return
+		}
+		if v.key == "" || len(v.key) > 64 {
+			ctx.Error("the form has no key", fasthttp.StatusBadRequest)
+			return
+		}
+		o := v.one.once(v.key, func() outcome { return v.carryOut(f) })
+		to := o.To
+		if to == "" {
+			to = path
+		}
+		redirect(ctx, Path+withDone(to, v.key))
+	})
+}
+
+// withDone adds the key of a form to the address of the page that says what became of it.
+func withDone(to, key string) string {
+	mark := "?"
+	if strings.Contains(to, "?") {
+		mark = "&"
+	}
+	return to + mark + "done=" + url.QueryEscape(key)
+}
+
+// carryOut carries out a form. One from a page of an earlier session may have been carried out then, by a process
+// that has ended since: the record of actions tells.
+func (v *visit) carryOut(f formRoute) outcome {
+	if !v.one.made(v.key) {
+		if o, was := v.before(); was {
+			return o
+		}
+	}
+	return f.do(v)
+}
+
+// before tells what the record has of the form.
+func (v *visit) before() (outcome, bool) {
+	var l list[action]
+	if err := v.get("/admin/actions?limit=200&operator="+url.QueryEscape(v.Who.Name), &l); err != nil {
+		_, text := v.judge(err)
+		return outcome{Problem: text}, true
+	}
+	l.Data = slices.DeleteFunc(l.Data, func(a action) bool { return a.RequestID != v.key })
+	if len(l.Data) == 0 {
+		return outcome{}, false
+	}
+	text := v.Lang.say("sent_before")
+	for _, a := range slices.Backward(l.Data) {
+		text += " " + a.Method + " " + a.Path + ": " + a.answered(v.Lang) + "."
+	}
+	return outcome{Problem: text}, true
+}
+
+// failed is the outcome of a form that could not be carried out.
+func (v *visit) failed(err error) outcome {
+	_, text := v.judge(err)
+	return outcome{Problem: text}
+}
+
+// did is the outcome of a form that was carried out, unless err says that it was not.
+func (v *visit) did(err error, word string, args ...any) outcome {
+	if err != nil {
+		return v.failed(err)
+	}
+	return outcome{Notice: v.Lang.say(word, args...)}
+}
+
+// next is an outcome after which another page is read.
+func (o outcome) next(to string) outcome {
+	o.To = to
+	return o
+}
