@@ -24,8 +24,21 @@ func readStatement(c *call) {
 
 // listTransactions is GET /transactions.
 func listTransactions(c *call) {
-	q := c.query("page", "per_page", "status", "type", "date_from", "date_to", "direction", "external_id", "original_transaction_id")
+	q := c.query(append([]string{"page", "per_page"}, selections...)...)
 	page, perPage := q.pages()
+	f := q.selected()
+	if q.answered(c) {
+		return
+	}
+	all, err := c.History.Transactions(c.key.Account, q.values["external_id"], f, layout.Page{Number: page, Size: perPage})
+	c.transactions(all, err, page, perPage)
+}
+
+// selections are the parameters that select transactions of an account.
+var selections = []string{"status", "type", "date_from", "date_to", "direction", "external_id", "original_transaction_id"}
+
+// selected reads the parameters that select transactions.
+func (q *query) selected() layout.Filter {
 	f := q.filter(transactionStatuses)
 	f.Direction = choice(q, "direction", directions)
 	for _, id := range []string{"external_id", "original_transaction_id"} {
@@ -34,11 +47,15 @@ func listTransactions(c *call) {
 		}
 	}
 	f.Original = q.values["original_transaction_id"]
-	if q.answered(c) {
-		return
-	}
-	all, err := c.History.Transactions(c.key.Account, q.values["external_id"], f, layout.Page{Number: page, Size: perPage})
-	c.transactions(all, err, page, perPage)
+	return f
+}
+
+// ReadSelection reads which transactions of an account an operator's request asks for, by the parameters that
+// merchants have too. fault begins with the name of the parameter that is at fault; empty: none is.
+func ReadSelection(ctx *fasthttp.RequestCtx) (f layout.Filter, external, fault string) {
+	q := queryOf(ctx, false, selections)
+	f = q.selected()
+	return f, q.values["external_id"], q.fault
 }
 
 // transactions answers with one page of transactions.

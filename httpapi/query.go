@@ -25,11 +25,13 @@ type query struct {
 
 // query reads the parameters with the given names, which are in snake_case. With camelCase
 // either spelling is taken.
-func (c *call) query(names ...string) *query {
+func (c *call) query(names ...string) *query { return queryOf(c.ctx, c.camel, names) }
+
+func queryOf(ctx *fasthttp.RequestCtx, camel bool, names []string) *query {
 	q := &query{values: map[string]string{}}
-	for key, value := range c.ctx.QueryArgs().All() {
+	for key, value := range ctx.QueryArgs().All() {
 		name := string(key)
-		if c.camel {
+		if camel {
 			name = string(appendSnake(nil, name))
 		}
 		if !slices.Contains(names, name) {

@@ -144,6 +144,7 @@ func (s *service) routes(r *router.Router) {
 	handle("DELETE", "/admin/accounts/{account_id}/pix-keys/{key}", about(s.account, s.removePixKey))
 	handle("POST", "/admin/accounts/{account_id}/credits", about(s.account, s.createCredit))
 	handle("GET", "/admin/accounts/{account_id}/statement", about(s.account, s.exportStatement))
+	handle("GET", "/admin/accounts/{account_id}/transactions", about(s.account, s.listTransactions))
 	handle("GET", "/admin/alerts", s.listAlerts)
 	handle("GET", "/admin/audit", s.audit)
 	if s.Clock != nil {
@@ -167,6 +168,7 @@ func (s *service) routes(r *router.Router) {
 		s.snapshotRoutes(r)
 	}
 	handle("GET", "/admin/actions", s.listActions)
+	handle("POST", "/admin/disclosures", s.disclose)
 	handle("GET", "/admin/operators", s.listOperators)
 	handle("POST", "/admin/operators", admins(s.addOperator))
 	handle("DELETE", "/admin/operators/{name}", admins(s.revokeOperator))

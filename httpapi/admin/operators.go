@@ -148,6 +148,30 @@ func (s *service) listActions(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return fasthttp.StatusOK, l, nil
 }
 
+// disclose is POST /admin/disclosures: an operator asks for whose documents an account or a transaction is. The
+// API shows them anyway: the request is for the record, from whoever masks them.
+func (s *service) disclose(ctx *fasthttp.RequestCtx) (int, any, error) {
+	var subject string
+	f := control.Read(ctx.PostBody(), "subject")
+	f.Need("subject")
+	f.Text("subject", &subject)
+	if err := f.Fault(); err != nil {
+		return 0, nil, err
+	}
+	if _, err := s.accountNamed(subject); err != nil {
+		o, err := s.History.Anyone(subject)
+		if err != nil {
+			return 0, nil, err
+		}
+		if o == nil {
+			return 0, nil, control.Missing("no account and no transaction %q", subject)
+		}
+	}
+	return fasthttp.StatusCreated, struct {
+		Subject string `json:"subject"`
+	}{subject}, nil
+}
+
 // recorded records each write below /admin durably before next does it, and how it was answered. What the simulator is
 // asked to do below /sim is not recorded.
 func (s *service) recorded(next fasthttp.RequestHandler) fasthttp.RequestHandler {

@@ -1,12 +1,16 @@
 package admin
 
 import (
+	"errors"
+	"strconv"
+
 	"github.com/goccy/go-json"
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/layout"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
+	"pixd/actors/registry"
 	"pixd/httpapi"
 	"pixd/httpapi/control"
 )
@@ -16,6 +20,7 @@ import (
 type History interface {
 	Anyone(id string) (*ledger.Owned, error)
 	InFlight(a pix.AccountID, statuses []pix.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
+	Transactions(a pix.AccountID, external string, f layout.Filter, p layout.Page) ([]*ledger.Transaction, error)
 	FinalPayouts(a pix.AccountID, status pix.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
 	AnyCase(id string) (*ledger.OwnedCase, error)
 	Booked(a pix.AccountID, from, until pix.Millis) (first, last uint64, err error)
@@ -61,6 +66,41 @@ func (s *service) showTransaction(ctx *fasthttp.RequestCtx) (int, any, error) {
 		return 0, nil, control.Missing("no transaction %q", id)
 	}
 	return fasthttp.StatusOK, s.ownedItem(*o), nil
+}
+
+// listTransactions is GET /admin/accounts/:account_id/transactions: an account's transactions, the newest first, or
+// those that the parameters select. The cursor is a number of a page, so that transactions which come
+// between two requests move the pages on.
+func (s *service) listTransactions(ctx *fasthttp.RequestCtx, a *registry.Account) (int, any, error) {
+	limit, err := control.ReadLimit(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	f, external, fault := httpapi.ReadSelection(ctx)
+	if fault != "" {
+		return 0, nil, control.Bad("%s", fault)
+	}
+	page := uint64(1)
+	if cursor := string(ctx.QueryArgs().Peek("cursor")); cursor != "" {
+		if page, err = strconv.ParseUint(cursor, 10, 31); err != nil || page < 2 {
+			return 0, nil, control.Bad("cursor must be a next_cursor of this list")
+		}
+	}
+	all, err := s.History.Transactions(a.ID, external, f, layout.Page{Number: int(page), Size: limit})
+	if errors.Is(err, layout.ErrTooLong) {
+		return 0, nil, errors.Join(control.Refuse(fasthttp.StatusServiceUnavailable, "%v: ask for fewer", layout.ErrTooLong), err)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	l := control.List{Data: make([]any, len(all))}
+	for i, t := range all {
+		l.Data[i] = s.ownedItem(ledger.Owned{Account: a.ID, Tx: t})
+	}
+	if len(all) == limit {
+		l.Next = orNull(strconv.FormatUint(page+1, 10))
+	}
+	return fasthttp.StatusOK, l, nil
 }
 
 // inFlight maps each value of the query's status to the statuses of the payouts in flight

@@ -18,11 +18,21 @@ type pages struct {
 	asked string
 	all   []ledger.Owned
 	next  []byte
+
+	listed []*ledger.Transaction
 }
 
 func (p *pages) InFlight(a pix.AccountID, s []pix.TxStatus, after []byte, limit int) ([]ledger.Owned, []byte, error) {
 	p.asked = fmt.Sprintf("%v %v %x %d", a, s, after, limit)
 	return p.all, p.next, nil
+}
+
+func (p *pages) Transactions(a pix.AccountID, external string, f layout.Filter, l layout.Page) ([]*ledger.Transaction, error) {
+	p.asked = fmt.Sprintf("%v %q %+v %+v", a, external, f, l)
+	if external == "slow" {
+		return nil, layout.ErrTooLong
+	}
+	return p.listed, nil
 }
 
 func (p *pages) FinalPayouts(a pix.AccountID, s pix.TxStatus, after []byte, limit int) ([]ledger.Owned, []byte, error) {
@@ -64,6 +74,60 @@ func TestPayoutsInFlight(t *testing.T) {
 		"?status=held": "status", "?status=x": "status", "?limit=x": "limit", "?cursor=zz": "cursor", "?cursor=00": "cursor",
 	} {
 		f.expect("GET", "/admin/payouts"+query, "", 400, `{"error":{"status":400,"message":"`+field+` must be…`)
+	}
+}
+
+// TestAccountTransactions checks what the list of an account's transactions asks the history for, and its pages.
+func TestAccountTransactions(t *testing.T) {
+	f := newFixture(t)
+	id := f.account()
+	account, _ := pix.ParseAccountID(id)
+	p := &pages{History: f.options.History, listed: []*ledger.Transaction{{ID: pix.TxID{1}, Kind: pix.TxPayout, Status: pix.StatusPending, Amount: 700}}}
+	f.options.History = p
+	f.handler = New(f.options)
+	path := "/admin/accounts/" + id + "/transactions"
+	for query, want := range map[string]struct{ asked, next string }{
+		"":         {fmt.Sprintf("%v %q %+v {Number:1 Size:50}", account, "", layout.Filter{}), `null`},
+		"?limit=1": {fmt.Sprintf("%v %q %+v {Number:1 Size:1}", account, "", layout.Filter{}), `"2"`},
+		"?limit=1&cursor=7&status=active&type=ted&direction=outbound&date_from=2026-03-01&date_to=2026-03-01&external_id=order-1&original_transaction_id=x": {
+			fmt.Sprintf("%v %q %+v {Number:7 Size:1}", account, "order-1", layout.Filter{
+				Status: layout.FilterActive, Type: layout.FilterTED, Direction: layout.FilterOutbound, From: 1772323200000, Until: 1772409600000, Original: "x",
+			}), `"8"`,
+		},
+	} {
+		body := f.expect("GET", path+query, "", 200, `{"data":[{"account_id":"`+id+`","state":"pending_approval","id":"…`)
+		if p.asked != want.asked || !strings.HasSuffix(body, `"next_cursor":`+want.next+`}`) {
+			t.Errorf("%s asks for %s, want %s\n%s", query, p.asked, want.asked, body)
+		}
+	}
+	for query, field := range map[string]string{
+		"?limit=0": "limit", "?cursor=1": "cursor", "?cursor=x": "cursor", "?status=x": "status", "?type=x": "type", "?direction=x": "direction",
+		"?date_from=x": "date_from", "?date_from=2026-03-02&date_to=2026-03-01": "date_from", "?external_id=": "external_id", "?original_transaction_id=": "original_transaction_id",
+	} {
+		f.expect("GET", path+query, "", 400, `{"error":{"status":400,"message":"`+field+` must…`)
+	}
+	f.expect("GET", path+"?external_id=slow", "", 503, `{"error":{"status":503,"message":"the list takes too long to read: ask for fewer"}}`)
+	f.expect("GET", "/admin/accounts/acc_x/transactions", "", 404, `{"error":{"status":404,…`)
+}
+
+// TestDisclosures checks that asking for documents is on record, and changes nothing else.
+func TestDisclosures(t *testing.T) {
+	f := newFixture(t)
+	id := f.account()
+	made := f.expect("POST", "/admin/accounts/"+id+"/credits", `{"amount":7,"type":"ted"}`, 201, `{"id":"…`)
+	var tx struct{ ID string }
+	if err := json.Unmarshal([]byte(made), &tx); err != nil {
+		t.Fatal(err)
+	}
+	for _, subject := range []string{id, tx.ID} {
+		f.expect("POST", "/admin/disclosures", `{"subject":"`+subject+`"}`, 201, `{"subject":"`+subject+`"}`)
+		if all := f.expect("GET", "/admin/actions?limit=1", "", 200, `{"data":[…`); !strings.Contains(all, `"method":"POST","path":"/admin/disclosures","body":"{\"subject\":\"`+subject+`\"}","status":201`) {
+			t.Errorf("%s", all)
+		}
+	}
+	f.expect("POST", "/admin/disclosures", `{"subject":"acc_x"}`, 404, `{"error":{"status":404,"message":"no account and no transaction \"acc_x\""}}`)
+	for _, body := range []string{`{}`, `{"subject":1}`, `{"subject":"x","why":"y"}`} {
+		f.expect("POST", "/admin/disclosures", body, 400, `{"error":{"status":400,…`)
 	}
 }
 
