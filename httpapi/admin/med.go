@@ -30,8 +30,8 @@ func (s *service) ownedCase(o ledger.OwnedCase) (json.RawMessage, error) {
 	return append(begin, httpapi.Case(o.Case)[1:]...), nil
 }
 
-// listCases is GET /admin/med?status=: it lists the special-return cases of all accounts, the
-// oldest first, or those in one status.
+// listCases is GET /admin/med?status=&account_id=: it lists the special-return cases of all accounts, the
+// oldest first, or those in one status; of one account, the newest first.
 func (s *service) listCases(ctx *fasthttp.RequestCtx) (int, any, error) {
 	limit, err := control.ReadLimit(ctx)
 	if err != nil {
@@ -47,6 +47,13 @@ func (s *service) listCases(ctx *fasthttp.RequestCtx) (int, any, error) {
 		}
 		status = all[i]
 	}
+	account, err := s.accountAsked(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	if account != 0 {
+		return s.casesOf(ctx, account, status, limit)
+	}
 	after, err := readCursor(ctx, layout.IsCaseIDKey)
 	if err != nil {
 		return 0, nil, err
@@ -54,6 +61,25 @@ func (s *service) listCases(ctx *fasthttp.RequestCtx) (int, any, error) {
 	return listBehind(func() ([]ledger.OwnedCase, []byte, error) {
 		return s.History.AllCases(status, after, limit)
 	}, s.ownedCase)
+}
+
+// casesOf lists the special-return cases of an account. The cursor is a number of a page.
+func (s *service) casesOf(ctx *fasthttp.RequestCtx, a pix.AccountID, status pix.CaseStatus, limit int) (int, any, error) {
+	page, err := readPageNumber(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	all, err := s.History.Cases(a, status, page, limit)
+	if err != nil {
+		return 0, nil, tooLong(err)
+	}
+	l := control.List{Data: make([]any, len(all)), Next: pageAfter(page, len(all), limit)}
+	for i, k := range all {
+		if l.Data[i], err = s.ownedCase(ledger.OwnedCase{Account: a, Case: k}); err != nil {
+			return 0, nil, err
+		}
+	}
+	return fasthttp.StatusOK, l, nil
 }
 
 // showCase is GET /admin/med/:id.

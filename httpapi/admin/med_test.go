@@ -41,6 +41,35 @@ func shownCase(account string, k *ledger.Case, details string) string {
 	return `{"account_id":"` + account + `","infraction_id":"` + k.Infraction + `","analysis_details":` + details + `,"refund_failed":false,"awaits_resume":false,` + string(httpapi.Case(k))[1:]
 }
 
+// slowCases is a History in which an account's cases take too long to read.
+type slowCases struct{ History }
+
+func (slowCases) Cases(pix.AccountID, pix.CaseStatus, int, int) ([]*ledger.Case, error) {
+	return nil, layout.ErrTooLong
+}
+
+// TestListCasesOfAccount checks the list of one account's cases: the newest first, in pages and by status.
+func TestListCasesOfAccount(t *testing.T) {
+	f := newFixture(t)
+	mine, other := f.account(), f.account()
+	var want []string
+	for n := range 3 {
+		k := f.reported(mine, n)
+		f.reported(other, 10+n)
+		want = append([]string{shownCase(mine, k, "null")}, want...)
+	}
+	path := "/admin/med?account_id=" + mine
+	f.expect("GET", path, "", 200, `{"data":[`+strings.Join(want, ",")+`],"next_cursor":null}`)
+	f.expect("GET", path+"&limit=2", "", 200, `{"data":[`+want[0]+","+want[1]+`],"next_cursor":"2"}`)
+	f.expect("GET", path+"&limit=2&cursor=2&status=open", "", 200, `{"data":[`+want[2]+`],"next_cursor":null}`)
+	f.expect("GET", path+"&status=closed", "", 200, `{"data":[],"next_cursor":null}`)
+	f.expect("GET", path+"&cursor=1", "", 400, `{"error":{"status":400,"message":"cursor must…`)
+	f.expect("GET", "/admin/med?account_id=acc_x", "", 404, `{"error":{"status":404,…`)
+	f.options.History = slowCases{f.options.History}
+	f.handler = New(f.options)
+	f.expect("GET", path, "", 503, `{"error":{"status":503,"message":"the list takes too long to read: ask for fewer"}}`)
+}
+
 // TestListCases checks the list of all accounts' cases, the oldest first, in pages and by
 // status.
 func TestListCases(t *testing.T) {

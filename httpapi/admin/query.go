@@ -2,10 +2,13 @@ package admin
 
 import (
 	"encoding/hex"
+	"errors"
 	"net/url"
+	"strconv"
 
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/layout"
 	"pixd/actors/pix"
 	"pixd/httpapi/control"
 )
@@ -31,6 +34,35 @@ func readCursor(ctx *fasthttp.RequestCtx, is func(key []byte) bool) ([]byte, err
 		return nil, control.Bad("cursor must be a next_cursor of this list")
 	}
 	return after, nil
+}
+
+// readPageNumber returns the number of the page that the cursor of a list of an account stands for.
+func readPageNumber(ctx *fasthttp.RequestCtx) (int, error) {
+	cursor := string(ctx.QueryArgs().Peek("cursor"))
+	if cursor == "" {
+		return 1, nil
+	}
+	page, err := strconv.ParseUint(cursor, 10, 31)
+	if err != nil || page < 2 {
+		return 0, control.Bad("cursor must be a next_cursor of this list")
+	}
+	return int(page), nil
+}
+
+// pageAfter returns the cursor behind a page of n entries; null where that was the last one.
+func pageAfter(page, n, limit int) *string {
+	if n < limit {
+		return nil
+	}
+	return control.At(page + 1)
+}
+
+// tooLong makes a Problem of an error that says that a list takes too long to read.
+func tooLong(err error) error {
+	if errors.Is(err, layout.ErrTooLong) {
+		return errors.Join(control.Refuse(fasthttp.StatusServiceUnavailable, "%v: ask for fewer", layout.ErrTooLong), err)
+	}
+	return err
 }
 
 // listBehind answers a request for a page of a list. read returns the page's entries and the key

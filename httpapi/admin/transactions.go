@@ -1,9 +1,6 @@
 package admin
 
 import (
-	"errors"
-	"strconv"
-
 	"github.com/goccy/go-json"
 	"github.com/valyala/fasthttp"
 
@@ -22,6 +19,7 @@ type History interface {
 	InFlight(a pix.AccountID, statuses []pix.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
 	Transactions(a pix.AccountID, external string, f layout.Filter, p layout.Page) ([]*ledger.Transaction, error)
 	FinalPayouts(a pix.AccountID, status pix.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
+	Cases(a pix.AccountID, status pix.CaseStatus, page, perPage int) ([]*ledger.Case, error)
 	AnyCase(id string) (*ledger.OwnedCase, error)
 	Booked(a pix.AccountID, from, until pix.Millis) (first, last uint64, err error)
 	Movements(a pix.AccountID, first, last uint64) ([]*ledger.Transaction, error)
@@ -80,25 +78,17 @@ func (s *service) listTransactions(ctx *fasthttp.RequestCtx, a *registry.Account
 	if fault != "" {
 		return 0, nil, control.Bad("%s", fault)
 	}
-	page := uint64(1)
-	if cursor := string(ctx.QueryArgs().Peek("cursor")); cursor != "" {
-		if page, err = strconv.ParseUint(cursor, 10, 31); err != nil || page < 2 {
-			return 0, nil, control.Bad("cursor must be a next_cursor of this list")
-		}
-	}
-	all, err := s.History.Transactions(a.ID, external, f, layout.Page{Number: int(page), Size: limit})
-	if errors.Is(err, layout.ErrTooLong) {
-		return 0, nil, errors.Join(control.Refuse(fasthttp.StatusServiceUnavailable, "%v: ask for fewer", layout.ErrTooLong), err)
-	}
+	page, err := readPageNumber(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
-	l := control.List{Data: make([]any, len(all))}
+	all, err := s.History.Transactions(a.ID, external, f, layout.Page{Number: page, Size: limit})
+	if err != nil {
+		return 0, nil, tooLong(err)
+	}
+	l := control.List{Data: make([]any, len(all)), Next: pageAfter(page, len(all), limit)}
 	for i, t := range all {
 		l.Data[i] = s.ownedItem(ledger.Owned{Account: a.ID, Tx: t})
-	}
-	if len(all) == limit {
-		l.Next = orNull(strconv.FormatUint(page+1, 10))
 	}
 	return fasthttp.StatusOK, l, nil
 }
