@@ -27,7 +27,7 @@ func readReceipt(c *call) {
 	if head == nil {
 		return
 	}
-	f := c.receiptOf(t, &head.Settings)
+	f := c.Options.receiptOf(t, &head.Settings)
 	c.ctx.Response.Header.Set(fasthttp.HeaderVary, fasthttp.HeaderAccept)
 	if prefersPDF(c.ctx.Request.Header.PeekAll(fasthttp.HeaderAccept)) {
 		c.drawn(&f)
@@ -93,15 +93,27 @@ func (s *service) giveReceiptPlace(a pix.AccountID) {
 	time.AfterFunc(receiptRest, func() { s.Receipts.Give(a) })
 }
 
+// DrawReceipt draws a transaction's receipt as a PDF, as its merchant gets it, in one of the places of all receipts. own
+// are the account's settings. Errors: ledger.ErrBusy, as merchants' requests meet it.
+func (o *Options) DrawReceipt(a pix.AccountID, t *ledger.Transaction, own *ledger.Settings) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), receiptWait)
+	defer cancel()
+	if o.Receipts.Take(ctx, a) != nil {
+		return nil, ledger.ErrBusy
+	}
+	defer o.Receipts.Give(a)
+	return receipt.PDF(o.receiptOf(t, own))
+}
+
 // receiptOf collects what a transaction's receipt says, with documents masked. The account's
 // own name and document are those that it has now.
-func (c *call) receiptOf(t *ledger.Transaction, own *ledger.Settings) receipt.Facts {
+func (o *Options) receiptOf(t *ledger.Transaction, own *ledger.Settings) receipt.Facts {
 	us := receipt.Party{
-		Name: own.Name, Document: maskedDocument(own.Document), Institution: receipt.Institution{Name: c.Banks.Name(c.ISPB), ISPB: c.ISPB},
+		Name: own.Name, Document: maskedDocument(own.Document), Institution: receipt.Institution{Name: o.Banks.Name(o.ISPB), ISPB: o.ISPB},
 	}
 	they := receipt.Party{
 		Name: t.Counterparty.Name, Document: maskedDocument(t.Counterparty.Document),
-		Institution: receipt.Institution{Name: c.Banks.Name(t.Counterparty.ISPB), ISPB: t.Counterparty.ISPB},
+		Institution: receipt.Institution{Name: o.Banks.Name(t.Counterparty.ISPB), ISPB: t.Counterparty.ISPB},
 	}
 	f := receipt.Facts{
 		Kind: t.Kind, Amount: t.Amount, Fee: t.Fee, Net: t.Net(), Issuer: us.Institution,

@@ -64,7 +64,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		Name: "merchant", Trusted: c.TrustedProxies, NewRequestID: machine.RequestID, Log: c.Log,
 	})
 	s.meters.merchant.Watch(s.merchant, s.connections)
-	operators, err := s.adminOptions(b)
+	operators, err := s.adminOptions(b, &o)
 	if err == nil {
 		err = s.takeNotices()
 	}
@@ -145,7 +145,7 @@ func (s *Served) merchantOptions() httpapi.Options {
 	return o
 }
 
-func (s *Served) adminOptions(b Build) (admin.Options, error) {
+func (s *Served) adminOptions(b Build, merchants *httpapi.Options) (admin.Options, error) {
 	n, err := s.besideOperators()
 	return admin.Options{
 		Engine: s.Accounts, Registry: s.Registry, History: s.History, Webhooks: s.webhooks,
@@ -158,6 +158,7 @@ func (s *Served) adminOptions(b Build) (admin.Options, error) {
 		Holds:     s.terms.Holds,
 		AskHeld:   s.askHeld,
 		Returns:   s.returnsOf,
+		Receipt:   merchants.DrawReceipt,
 		Snapshots: s.snapshots,
 		Metrics:   s.meters.handler(), GuardMetrics: s.certs[1] != nil,
 		Banks: s.banks, Version: b.Version, Commit: b.Commit, Token: s.Token, Now: s.Clock.Now, Clock: s.Clock, Log: s.Config.Log, Sim: s.Sim,

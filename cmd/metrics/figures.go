@@ -56,7 +56,7 @@ func (f *Figures) Read(now pix.Millis) (console.Figures, error) {
 	shown := console.Figures{
 		At: now, Payments: s.rate(was, "payment"), Payouts: s.rate(was, "payout"), Refunds: s.rate(was, "refund"),
 		P50: s.answers.since(was.answers).quantile(.5), P99: s.answers.since(was.answers).quantile(.99), Commit: s.commits.since(was.commits).quantile(.99),
-		Alerts: m.sum("pixd_alerts_total", "", ""),
+		Alerts:  m.sum("pixd_alerts_total", "", ""),
 		Sending: waits["sending"], Settling: waits["settlement"], Doubt: waits["doubt"], Queued: waits["capacity"], Approval: waits["approval"],
 		Cases: m.sum("pixd_med_cases_waiting", "", ""), Backlog: m.sum("pixd_webhook_oldest_pending_seconds", "", ""),
 		Failing: m.sum("pixd_webhook_subscriptions", "state", "failing"), DiskFree: m.sum("pixd_disk_free_bytes", "", ""),

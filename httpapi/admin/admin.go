@@ -64,6 +64,9 @@ type Options struct {
 	// Returns asks the scheme which returns it has of a payment that an account received.
 	Returns func(account pix.AccountID, endToEnd string) ([]ledger.Returned, error)
 
+	// Receipt draws a transaction's receipt as a PDF; own are its account's settings. ledger.ErrBusy: too many wait.
+	Receipt func(a pix.AccountID, t *ledger.Transaction, own *ledger.Settings) ([]byte, error)
+
 	Snapshots Snapshots // makes and lists snapshots
 	Cluster   Cluster   // the nodes that share the journal; nil: it is this process's alone, and the paths do not exist
 
@@ -173,6 +176,7 @@ func (s *service) routes(r *router.Router) {
 	handle("POST", "/admin/operators", admins(s.addOperator))
 	handle("DELETE", "/admin/operators/{name}", admins(s.revokeOperator))
 	handle("GET", "/admin/transactions/{id}", s.showTransaction)
+	r.GET("/admin/transactions/{id}/receipt", s.showReceipt)
 	handle("GET", "/admin/webhooks", s.listWebhooks)
 	handle("POST", "/admin/webhooks/{id}/retry", s.retryWebhook)
 	handle("GET", "/admin/webhook-deliveries", s.listDeliveries)

@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"errors"
+
 	"github.com/goccy/go-json"
 	"github.com/valyala/fasthttp"
 
@@ -64,6 +66,40 @@ func (s *service) showTransaction(ctx *fasthttp.RequestCtx) (int, any, error) {
 		return 0, nil, control.Missing("no transaction %q", id)
 	}
 	return fasthttp.StatusOK, s.ownedItem(*o), nil
+}
+
+// showReceipt is GET /admin/transactions/:id/receipt: the receipt as the merchant gets it, a PDF.
+func (s *service) showReceipt(ctx *fasthttp.RequestCtx) {
+	id := httpapi.PathText(ctx, "id")
+	file, err := s.receipt(id)
+	if err != nil {
+		control.Handle(s.Log, func(*fasthttp.RequestCtx) (int, any, error) { return 0, nil, err })(ctx)
+		return
+	}
+	ctx.SetContentType("application/pdf")
+	ctx.Response.Header.Set(fasthttp.HeaderContentDisposition, `inline; filename="comprovante.pdf"`)
+	ctx.SetBody(file)
+}
+
+func (s *service) receipt(id string) ([]byte, error) {
+	o, err := s.History.Anyone(id)
+	switch {
+	case err != nil:
+		return nil, err
+	case o == nil:
+		return nil, control.Missing("no transaction %q", id)
+	case !o.Tx.Status.MovedMoney():
+		return nil, control.Refuse(fasthttp.StatusUnprocessableEntity, "only a transaction that has settled has a receipt")
+	}
+	a, err := s.do(o.Account, ledger.ReadAccount{})
+	if err != nil {
+		return nil, err
+	}
+	file, err := s.Receipt(o.Account, o.Tx, &a.Head.Settings)
+	if errors.Is(err, ledger.ErrBusy) {
+		err = errors.Join(control.Refuse(fasthttp.StatusServiceUnavailable, "receipts of account %v: %v", o.Account, err), err)
+	}
+	return file, err
 }
 
 // listTransactions is GET /admin/accounts/:account_id/transactions: an account's transactions, the newest first, or

@@ -35,6 +35,8 @@ func (p *pages) Transactions(a pix.AccountID, external string, f layout.Filter, 
 	return p.listed, nil
 }
 
+func (p *pages) Anyone(string) (*ledger.Owned, error) { return &p.all[0], nil }
+
 func (p *pages) FinalPayouts(a pix.AccountID, s pix.TxStatus, after []byte, limit int) ([]ledger.Owned, []byte, error) {
 	p.asked = fmt.Sprintf("%v ended %v %x %d", a, s, after, limit)
 	return p.all, p.next, nil
@@ -108,6 +110,30 @@ func TestAccountTransactions(t *testing.T) {
 	}
 	f.expect("GET", path+"?external_id=slow", "", 503, `{"error":{"status":503,"message":"the list takes too long to read: ask for fewer"}}`)
 	f.expect("GET", "/admin/accounts/acc_x/transactions", "", 404, `{"error":{"status":404,…`)
+}
+
+// TestReceipt checks that a receipt is drawn of a transaction that has moved money alone.
+func TestReceipt(t *testing.T) {
+	f := newFixture(t)
+	id := f.account()
+	made := f.expect("POST", "/admin/accounts/"+id+"/credits", `{"amount":7,"type":"ted"}`, 201, `{"id":"…`)
+	tx := member(t, made, "id")
+	busy := false
+	f.options.Receipt = func(a pix.AccountID, t *ledger.Transaction, own *ledger.Settings) ([]byte, error) {
+		if busy {
+			return nil, ledger.ErrBusy
+		}
+		return fmt.Appendf(nil, "%%PDF %v %v %s", a, t.ID, own.Name), nil
+	}
+	f.handler = New(f.options)
+	f.expect("GET", "/admin/transactions/"+tx+"/receipt", "", 200, "%PDF "+id+" "+tx+" Ana")
+	busy = true
+	f.expect("GET", "/admin/transactions/"+tx+"/receipt", "", 503, `{"error":{"status":503,"message":"receipts of account …`)
+	f.expect("GET", "/admin/transactions/nobody/receipt", "", 404, `{"error":{"status":404,…`)
+	p := &pages{History: f.options.History, all: []ledger.Owned{{Account: 7, Tx: &ledger.Transaction{ID: pix.TxID{1}, Kind: pix.TxPayout, Status: pix.StatusAccepted}}}}
+	f.options.History = p
+	f.handler = New(f.options)
+	f.expect("GET", "/admin/transactions/any/receipt", "", 422, problem(422, "only a transaction that has settled has a receipt"))
 }
 
 // TestDisclosures checks that asking for documents is on record, and changes nothing else.
