@@ -21,7 +21,7 @@ func (s *Served) console(r *router.Router, tokens control.Tokens, api fasthttp.R
 	live := console.NewLive(s.ending.Done())
 	s.work.Go(func() { s.measure(live) })
 	console.Routes(r, console.Options{
-		API: api, Tokens: tokens, NewSecret: machine.Secret, Secure: s.certs[1] != nil, Live: live, Log: s.Config.Log,
+		API: api, Tokens: tokens, NewSecret: machine.Secret, Secure: s.certs[1] != nil, MEDWaits: s.Config.MEDSilence == silenceWaits, Live: live, Log: s.Config.Log,
 	})
 }
 

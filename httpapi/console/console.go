@@ -26,6 +26,7 @@ type Options struct {
 	API       fasthttp.RequestHandler // the operator API behind its guard; see control.As
 	Tokens    control.Tokens          // whose token may log in
 	NewSecret func(n int) []byte      // returns n random bytes that nobody can guess
+	MEDWaits  bool                    // a special-return case that is not defended in time is left to the analyst
 	Secure    bool                    // the listener speaks TLS: the cookie is sent over TLS alone
 	Live      *Live                   // the figures of the overview
 	Log       *slog.Logger
@@ -64,6 +65,9 @@ func Routes(r *router.Router, o Options) {
 	}
 	for _, f := range allForms {
 		r.POST(Path+f.path, c.form(f))
+	}
+	for path, of := range allFiles {
+		r.GET(Path+path, c.file(of))
 	}
 	r.GET(Path+"/live", c.headed(c.live))
 	r.GET(Path+"/plots", c.headed(c.plots))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 	"time"
@@ -80,6 +81,29 @@ func (l language) number(n float64, decimals int) string {
 		comma = ""
 	}
 	return sign + l.grouped(whole) + comma + part
+}
+
+// Count writes a whole number.
+func (l language) Count(n any) string {
+	text := fmt.Sprint(n)
+	if strings.HasPrefix(text, "-") {
+		return "-" + l.grouped(text[1:])
+	}
+	return l.grouped(text)
+}
+
+// Sum writes a sum over accounts, which may be more than an amount can be.
+func (l language) Sum(n *big.Int) string {
+	if n == nil {
+		return ""
+	}
+	whole, part := new(big.Int).QuoRem(n, big.NewInt(10_000), new(big.Int))
+	_, comma := l.marks()
+	sign := ""
+	if n.Sign() < 0 {
+		sign = "-"
+	}
+	return sign + "R$ " + l.grouped(whole.Abs(whole).String()) + comma + fmt.Sprintf("%04d", part.Abs(part))[:2]
 }
 
 // size writes a number of bytes.

@@ -32,12 +32,14 @@ type visit struct {
 	Admin    bool   // and what needs an admin
 	Shown    string // whose documents were asked for
 	key      string
+	filled   url.Values // what was filled in where a form was refused
 }
 
 // outcome is what became of a form, and the page to read next: a path below Path with its query; empty: the form's own.
 type outcome struct {
 	Notice, Problem, To string
-	Shown               string // whose documents were asked for
+	Shown               string     // whose documents were asked for
+	fields              url.Values // of a form that was refused: what was filled in
 }
 
 // known fills in what follows from who the operator is.
@@ -73,6 +75,19 @@ func (v *visit) Ago(text string) string {
 	return v.Lang.age(max(0, float64(int64(v.Now)-t.UnixMilli())/1000))
 }
 
+// Until says how long it is until an instant of the operator API, or that it has passed.
+func (v *visit) Until(text string) string {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return ""
+	}
+	left := float64(t.UnixMilli()-int64(v.Now)) / 1000
+	if left < 0 {
+		return v.Lang.say("overdue", v.Lang.age(-left))
+	}
+	return v.Lang.say("in_time", v.Lang.age(left))
+}
+
 // arg returns a parameter of the page's address.
 func (v *visit) arg(name string) string { return string(v.ctx.QueryArgs().Peek(name)) }
 
@@ -82,6 +97,14 @@ func (v *visit) Arg(name string) string { return strings.TrimSpace(v.arg(name)) 
 // field returns a field of a form, without the spaces around it.
 func (v *visit) field(name string) string {
 	return strings.TrimSpace(string(v.ctx.PostArgs().Peek(name)))
+}
+
+// Was returns what was filled into a field of a form that was refused, and otherwise another text.
+func (v *visit) Was(name, otherwise string) string {
+	if v.filled == nil {
+		return otherwise
+	}
+	return v.filled.Get(name)
 }
 
 // id returns the part of the path that is an id, for a path of the API.
@@ -123,7 +146,7 @@ func (c *console) page(p pageRoute) fasthttp.RequestHandler {
 		v.Page = p.name
 		if done := v.arg("done"); done != "" {
 			o := v.one.became(done)
-			v.Notice, v.Problem, v.Shown = o.Notice, o.Problem, o.Shown
+			v.Notice, v.Problem, v.Shown, v.filled = o.Notice, o.Problem, o.Shown, o.fields
 		}
 		status := fasthttp.StatusOK
 		if err := p.fill(v); err != nil {
@@ -196,7 +219,12 @@ func (v *visit) carryOut(f formRoute) outcome {
 			return o
 		}
 	}
-	return f.do(v)
+	o := f.do(v)
+	if o.Problem != "" {
+		o.fields, _ = url.ParseQuery(string(v.ctx.PostBody()))
+		o.fields.Del("csrf")
+	}
+	return o
 }
 
 // before tells what the record has of the form.

@@ -1,0 +1,216 @@
+package console
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/pix"
+	"pixd/httpapi/control"
+)
+
+// item is a transaction as the operator API shows it.
+type item struct {
+	payout
+	ID          string      `json:"id"`
+	EndToEnd    *string     `json:"end_to_end_id"`
+	ExternalID  *string     `json:"external_id"`
+	Txid        *string     `json:"txid"`
+	Type        string      `json:"type"`
+	Direction   string      `json:"direction"`
+	Status      string      `json:"status"`
+	Fee         pix.Amount  `json:"fee_amount"`
+	Net         pix.Amount  `json:"net_amount"`
+	Payer       *string     `json:"payer_document"`
+	PayerISPB   *string     `json:"payer_ispb"`
+	PayerBank   *string     `json:"payer_bank_name"`
+	Receiving   *string     `json:"receiving_key"`
+	Reason      *string     `json:"reason_code"`
+	DuplicateOf *string     `json:"duplicate_of"`
+	Returned    *pix.Amount `json:"returned_amount"`
+	Refunded    *pix.Amount `json:"refunded_amount"`
+	ReturnFor   *string     `json:"return_reason"`
+	Case        *string     `json:"case_id"`
+	Original    *string     `json:"original_transaction_id"`
+	BookedAt    *string     `json:"booked_at"`
+	CompletedAt *string     `json:"completed_at"`
+}
+
+// Settled reports whether the transaction has moved money.
+func (i *item) Settled() bool { return i.CompletedAt != nil }
+
+// pixKey is a PIX key of an account.
+type pixKey struct {
+	Key       string `json:"key"`
+	Type      string `json:"key_type"`
+	Status    string `json:"status"`
+	CreatedAt string `json:"created_at"`
+}
+
+// apiKey is a credential of an account, without its secret.
+type apiKey struct {
+	ClientID    string   `json:"client_id"`
+	Permissions []string `json:"permissions"`
+	Whitelist   []string `json:"ip_whitelist"`
+	ExpiresAt   *string  `json:"expires_at"`
+	Active      bool     `json:"active"`
+	LastUsedAt  *string  `json:"last_used_at"`
+	Warnings    []string `json:"warnings"`
+}
+
+// accountPage is what the page of an account shows.
+type accountPage struct {
+	Account      account
+	Settings     []setting
+	Keys         []pixKey
+	APIKeys      []apiKey
+	Webhooks     []webhook
+	Cases        []specialReturn
+	Transactions list[item]
+	Filters      []filter
+}
+
+// filter is a parameter by which transactions are selected, and the values that it may have.
+type filter struct {
+	Name   string
+	Values []string // empty: any text
+}
+
+// transactionFilters select transactions of an account.
+var transactionFilters = []filter{
+	{"status", []string{"settled", "rejected", "failed", "processing", "active"}},
+	{"direction", []string{"inbound", "outbound"}}, {"type", []string{"pix", "ted", "internal"}},
+	{"date_from", nil}, {"date_to", nil}, {"external_id", nil},
+}
+
+// showAccount shows an account with all that belongs to it.
+func showAccount(v *visit) error {
+	p, path := accountPage{Filters: transactionFilters}, "/admin/accounts/"+v.id()
+	if err := v.get(path, &p.Account); err != nil {
+		return err
+	}
+	p.Settings = settingsOf(&p.Account, v.Lang)
+	q := url.Values{"limit": {"25"}}
+	for _, f := range append(transactionFilters, filter{Name: "cursor"}) {
+		if text := v.Arg(f.Name); text != "" {
+			q.Set(f.Name, text)
+		}
+	}
+	var keys list[pixKey]
+	var credentials list[apiKey]
+	var hooks list[webhook]
+	var cases list[specialReturn]
+	of := url.QueryEscape(p.Account.ID)
+	for _, read := range []struct {
+		path string
+		into any
+	}{
+		{path + "/pix-keys?limit=200", &keys}, {path + "/api-keys?limit=200", &credentials}, {"/admin/webhooks?limit=200&account_id=" + of, &hooks},
+		{"/admin/med?limit=20&account_id=" + of, &cases}, {path + "/transactions?" + q.Encode(), &p.Transactions},
+	} {
+		if err := v.get(read.path, read.into); err != nil {
+			return err
+		}
+	}
+	p.Keys, p.APIKeys, p.Webhooks, p.Cases = keys.Data, credentials.Data, hooks.Data, cases.Data
+	v.Data = p
+	return nil
+}
+
+// addPixKey reserves a PIX key for an account; a random one needs no name.
+func addPixKey(v *visit) outcome {
+	body := map[string]string{"key_type": v.field("key_type")}
+	if key := v.field("pix_key"); key != "" {
+		body["key"] = key
+	}
+	return v.did(v.post("/admin/accounts/"+v.id()+"/pix-keys", body, nil), "key_made").next("/accounts/" + v.id())
+}
+
+// removePixKey gives a PIX key of an account back.
+func removePixKey(v *visit) outcome {
+	path := "/admin/accounts/" + v.id() + "/pix-keys/" + url.PathEscape(v.field("pix_key"))
+	return v.did(v.call(fasthttp.MethodDelete, path, nil, nil), "key_removed").next("/accounts/" + v.id())
+}
+
+// revokeKey revokes a credential of an account.
+func revokeKey(v *visit) outcome {
+	return v.did(v.call(fasthttp.MethodDelete, "/admin/api-keys/"+url.PathEscape(v.field("client_id")), nil, nil), "key_revoked").next("/accounts/" + v.id())
+}
+
+// file returns a handler that sends a file as the operator API sends it, such as a statement.
+func (c *console) file(path func(v *visit) string) fasthttp.RequestHandler {
+	return c.headed(func(ctx *fasthttp.RequestCtx) {
+		v := c.visitor(ctx)
+		if v == nil {
+			redirect(ctx, Path+"/login")
+			return
+		}
+		ctx.Request.SetRequestURI(path(v))
+		control.As(ctx, v.Who)
+		c.API(ctx)
+	})
+}
+
+// statementPath is the path of the operator API of the statement that is asked for.
+func statementPath(v *visit) string {
+	q := url.Values{}
+	for _, name := range []string{"from", "to", "format"} {
+		if text := v.Arg(name); text != "" {
+			q.Set(name, text)
+		}
+	}
+	return "/admin/accounts/" + v.id() + "/statement?" + q.Encode()
+}
+
+// receiptPath is the path of the operator API of the receipt that is asked for.
+func receiptPath(v *visit) string { return "/admin/transactions/" + v.id() + "/receipt" }
+
+// lifeEntry is an entry of a transaction's line of time.
+type lifeEntry struct {
+	At       string      `json:"at"`
+	Kind     string      `json:"kind"`
+	Record   *uint64     `json:"record"`
+	Amount   *pix.Amount `json:"amount"`
+	Status   *string     `json:"status"`
+	Reason   *string     `json:"reason"`
+	Operator *string     `json:"operator"`
+	ID       *string     `json:"id"`
+	Type     *string     `json:"type"`
+	Code     *int        `json:"status_code"`
+	Error    *string     `json:"error"`
+}
+
+// life is a transaction with its line of time.
+type life struct {
+	Transaction item        `json:"transaction"`
+	Data        []lifeEntry `json:"data"`
+	Complete    bool        `json:"complete"`
+}
+
+// transaction shows a transaction by any of its ids, and its whole life.
+func transaction(v *visit) error {
+	id := v.Arg("id")
+	if id == "" {
+		return nil
+	}
+	var l life
+	if err := v.get("/admin/transactions/"+url.PathEscape(id)+"/history", &l); err != nil {
+		return err
+	}
+	v.Data = &l
+	return nil
+}
+
+// Linked is the page about what an entry names; empty: there is none.
+func (e *lifeEntry) Linked() string {
+	switch {
+	case e.ID == nil:
+		return ""
+	case strings.HasPrefix(e.Kind, "case_"):
+		return "/med/" + url.PathEscape(*e.ID)
+	case strings.HasPrefix(e.Kind, "refund") || strings.HasPrefix(e.Kind, "return"):
+		return "/transactions?id=" + url.QueryEscape(*e.ID)
+	}
+	return ""
+}

@@ -1,0 +1,130 @@
+package console
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+
+	"pixd/actors/pix"
+)
+
+// specialReturn is a special-return case of the operator API.
+type specialReturn struct {
+	Account     string     `json:"account_id"`
+	Infraction  string     `json:"infraction_id"`
+	Details     *string    `json:"analysis_details"`
+	Failed      bool       `json:"refund_failed"`
+	Awaits      bool       `json:"awaits_resume"`
+	ID          string     `json:"id"`
+	Transaction string     `json:"transaction_id"`
+	EndToEnd    string     `json:"end_to_end_id"`
+	Amount      pix.Amount `json:"amount"`
+	Held        pix.Amount `json:"held_amount"`
+	Covered     pix.Amount `json:"covered_amount"`
+	Refunded    pix.Amount `json:"refunded_amount"`
+	Situation   string     `json:"situation"`
+	Status      string     `json:"status"`
+	Result      *string    `json:"analysis_result"`
+	Defense     *struct {
+		Justification string  `json:"justification"`
+		Result        string  `json:"result"`
+		Contact       *string `json:"contact"`
+		SubmittedAt   string  `json:"submitted_at"`
+	} `json:"defense"`
+	OpenedAt   string  `json:"opened_at"`
+	DeadlineAt *string `json:"deadline_at"`
+	AnalysisAt *string `json:"analysis_due_at"`
+	ClosedAt   *string `json:"closed_at"`
+}
+
+// Next is the deadline that comes next; empty: there is none.
+func (k *specialReturn) Next() string {
+	switch {
+	case k.Status == "open" && k.DeadlineAt != nil:
+		return *k.DeadlineAt
+	case k.Status == "defended" && k.AnalysisAt != nil:
+		return *k.AnalysisAt
+	}
+	return ""
+}
+
+// Open reports whether an analyst may close the case.
+func (k *specialReturn) Open() bool { return k.Status == "open" || k.Status == "defended" }
+
+// Itself is the word for what happens at the next deadline if nobody does anything.
+func (k *specialReturn) Itself(waits bool) string {
+	switch {
+	case k.Awaits:
+		return "itself_awaits"
+	case k.Status == "open" && waits:
+		return "itself_waits"
+	case k.Status == "open":
+		return "itself_agrees"
+	case k.Status == "defended":
+		return "itself_alerts"
+	case k.Failed:
+		return "itself_failed"
+	case k.Held > 0:
+		return "itself_refunds"
+	}
+	return "itself_nothing"
+}
+
+// mostCases is how many cases the desk sorts by deadline.
+const mostCases = 1000
+
+// desk lists the cases that wait for somebody, by their deadlines, or those in another status, the oldest first.
+func desk(v *visit) error {
+	status := cmp.Or(v.Arg("status"), "waiting")
+	var all []specialReturn
+	of := map[string][]string{"waiting": {"open", "defended"}}[status]
+	if of == nil {
+		of = []string{status}
+	}
+	more := false
+	for _, one := range of {
+		for cursor := ""; len(all) < mostCases; {
+			var l list[specialReturn]
+			if err := v.get("/admin/med?limit=200&status="+url.QueryEscape(one)+"&cursor="+url.QueryEscape(cursor), &l); err != nil {
+				return err
+			}
+			all = append(all, l.Data...)
+			if l.Next == nil {
+				break
+			}
+			cursor, more = *l.Next, len(all) >= mostCases
+		}
+	}
+	slices.SortStableFunc(all, func(a, b specialReturn) int { return cmp.Compare(a.Next(), b.Next()) })
+	v.Data = map[string]any{"Cases": all, "Status": status, "More": more, "All": []string{"waiting", "open", "defended", "closed", "cancelled"}}
+	return nil
+}
+
+// showCase shows a case, with what can be done about it.
+func showCase(v *visit) error {
+	var k specialReturn
+	err := v.get("/admin/med/"+v.id(), &k)
+	v.Data = &k
+	return err
+}
+
+// closeCase closes a case with the analyst's result.
+func closeCase(v *visit) outcome {
+	body := map[string]string{"result": v.field("result")}
+	if details := v.field("details"); details != "" {
+		body["details"] = details
+	}
+	return v.did(v.post("/admin/med/"+v.id()+"/analysis", body, nil), "case_closed").next("/med/" + v.id())
+}
+
+// refundCase has the refunds of a case tried again, and resumeCase lets a case go on that waits since a restore.
+func refundCase(v *visit) outcome {
+	return v.did(v.post("/admin/med/"+v.id()+"/refund", v.named(), nil), "case_tried").next("/med/" + v.id())
+}
+
+func resumeCase(v *visit) outcome {
+	return v.did(v.post("/admin/med/"+v.id()+"/resume", v.named(), nil), "case_resumed").next("/med/" + v.id())
+}
+
+// named is a body that says who decides.
+func (v *visit) named() map[string]string { return map[string]string{"operator": v.Who.Name} }

@@ -1,0 +1,180 @@
+package console
+
+import (
+	"math/big"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"time"
+
+	"pixd/actors/pix"
+)
+
+// alert is an alert of the operator API.
+type alert struct {
+	ID          string  `json:"id"`
+	Kind        string  `json:"kind"`
+	Account     *string `json:"account_id"`
+	Transaction *string `json:"transaction_id"`
+	Message     string  `json:"message"`
+	CreatedAt   string  `json:"created_at"`
+}
+
+// mostAlerts is how many alerts a page shows.
+const mostAlerts = 1000
+
+// alertHours are the spans of which alerts can be shown.
+var alertHours = []int{1, 24, 24 * 7, 24 * 90}
+
+// alerts shows the alerts of a span of time, the newest first.
+func alerts(v *visit) error {
+	hours, err := strconv.Atoi(v.Arg("hours"))
+	if err != nil || !slices.Contains(alertHours, hours) {
+		hours = 24
+	}
+	since := v.Now - pix.Millis(time.Duration(hours)*time.Hour/time.Millisecond)
+	var all []alert
+	more := false
+	for cursor := ""; ; {
+		var l list[alert]
+		if err := v.get("/admin/alerts?limit=200&since="+url.QueryEscape(since.String())+"&cursor="+url.QueryEscape(cursor), &l); err != nil {
+			return err
+		}
+		all = append(all, l.Data...)
+		if l.Next == nil {
+			break
+		}
+		if cursor, more = *l.Next, len(all) > mostAlerts; more {
+			all = all[len(all)-mostAlerts:]
+		}
+	}
+	slices.Reverse(all)
+	v.Data = map[string]any{"Alerts": all, "Hours": hours, "All": alertHours, "More": more}
+	return nil
+}
+
+// difference is what an audit has found.
+type difference struct {
+	Account     string      `json:"account_id"`
+	Kind        string      `json:"kind"`
+	Transaction *string     `json:"transaction_id"`
+	Message     string      `json:"message"`
+	Engine      *pix.Amount `json:"engine"`
+	Scheme      *pix.Amount `json:"scheme"`
+}
+
+// auditRun is an audit that runs, or has ended.
+type auditRun struct {
+	StartedAt  string  `json:"started_at"`
+	Stage      *string `json:"stage"`
+	Accounts   int     `json:"accounts_done"`
+	OfAccounts int     `json:"accounts_total"`
+	Records    uint64  `json:"records_done"`
+	FinishedAt *string `json:"finished_at"`
+	Agrees     *bool   `json:"agrees"`
+	Report     *struct {
+		Book        string       `json:"book"`
+		Accounts    int          `json:"accounts"`
+		Records     uint64       `json:"records"`
+		InFlight    int          `json:"in_flight"`
+		Balance     *big.Int     `json:"balance"`
+		Pending     *big.Int     `json:"pending"`
+		MEDHeld     *big.Int     `json:"med_held"`
+		Cases       int          `json:"cases"`
+		Differences []difference `json:"differences"`
+	} `json:"report"`
+	Error *string `json:"error"`
+}
+
+// audit shows the audit that runs, and the last one.
+func audit(v *visit) error {
+	var runs struct{ Running, Last *auditRun }
+	err := v.get("/admin/audit/run", &runs)
+	v.Data = runs
+	return err
+}
+
+// beginAudit begins an audit.
+func beginAudit(v *visit) outcome { return v.did(v.post("/admin/audit", nil, nil), "audit_begun") }
+
+// snapshotRun is a snapshot that is being made, or was made last.
+type snapshotRun struct {
+	Status     string  `json:"status"`
+	StartedAt  string  `json:"started_at"`
+	Stage      *string `json:"stage"`
+	Done       int64   `json:"bytes_done"`
+	Total      int64   `json:"bytes_total"`
+	FinishedAt *string `json:"finished_at"`
+	Path       *string `json:"path"`
+	Error      *string `json:"error"`
+	File       string  `json:"file"` // of a verification
+}
+
+// Percent is how much of it is done.
+func (r *snapshotRun) Percent() int64 {
+	if r.Total <= 0 {
+		return 0
+	}
+	return min(100, 100*r.Done/r.Total)
+}
+
+// snapshotFile is a snapshot's file.
+type snapshotFile struct {
+	File      string   `json:"file"`
+	Path      string   `json:"path"`
+	CreatedAt *string  `json:"created_at"`
+	Position  *uint64  `json:"position"`
+	Newest    *string  `json:"newest_at"`
+	Accounts  *int     `json:"accounts"`
+	Balance   *big.Int `json:"balance"`
+	Size      int64    `json:"size"`
+	Base      *string  `json:"base"`
+	Needs     []string `json:"needs"`
+	Error     *string  `json:"error"`
+	Warning   *string  `json:"warning"`
+}
+
+// snapshots lists the snapshots, and what is being done about them.
+func snapshots(v *visit) error {
+	var l snapshotList
+	err := v.get("/admin/snapshots?limit=50&cursor="+url.QueryEscape(v.arg("cursor")), &l)
+	v.Data = &l
+	return err
+}
+
+// snapshotList is a page of the list of snapshots.
+type snapshotList struct {
+	list[snapshotFile]
+	Running   *snapshotRun `json:"running"`
+	Last      *snapshotRun `json:"last"`
+	Verifying *snapshotRun `json:"verifying"`
+	Verified  *snapshotRun `json:"verified"`
+}
+
+// Newest is the newest snapshot on the page that can be used; nil: there is none.
+func (l *snapshotList) Newest() *snapshotFile {
+	for i := range l.Data {
+		if l.Data[i].Error == nil {
+			return &l.Data[i]
+		}
+	}
+	return nil
+}
+
+// Folder is where the newest snapshot lies.
+func (l *snapshotList) Folder() string { return path.Dir(l.Newest().Path) }
+
+// makeSnapshot begins a snapshot: one that has all its files, or an increment.
+func makeSnapshot(v *visit) outcome {
+	var body any
+	if v.field("base") != "" {
+		body = map[string]string{"base": "auto"}
+	}
+	return v.did(v.post("/admin/snapshots", body, nil), "snapshot_begun")
+}
+
+// verifySnapshot begins to verify a snapshot.
+func verifySnapshot(v *visit) outcome {
+	return v.did(v.post("/admin/snapshots/"+url.PathEscape(v.field("file"))+"/verify", nil, nil), "verify_begun").next("/snapshots")
+}
