@@ -165,6 +165,7 @@ func (s *service) routes(r *router.Router) {
 	handle("DELETE", "/admin/operators/{name}", admins(s.revokeOperator))
 	handle("GET", "/admin/transactions/{id}", s.showTransaction)
 	handle("GET", "/admin/webhooks", s.listWebhooks)
+	handle("PATCH", "/admin/webhooks/{id}", about(s.webhook, s.changeWebhook))
 	handle("POST", "/admin/webhooks/{id}/retry", s.retryWebhook)
 	handle("GET", "/admin/webhook-deliveries", s.listDeliveries)
 	handle("GET", "/admin/webhook-deliveries/{id}", about(s.delivery, s.showDelivery))
