@@ -32,6 +32,10 @@ type Options struct {
 	History  History
 	Webhooks Webhooks
 
+	// Settings reads an account's settings as they are now, from rows and records, and tells how
+	// many records it read; nil: the account has none yet, or they are damaged.
+	Settings func(pix.AccountID) (settings *ledger.Settings, read int, err error)
+
 	NewAccountID func() pix.AccountID
 	NewEVP       func() string      // returns a new UUID v4
 	NewSecret    func(n int) []byte // returns n random bytes that nobody can guess
