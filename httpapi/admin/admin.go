@@ -168,6 +168,7 @@ func (s *service) routes(r *router.Router) {
 	handle("POST", "/admin/operators", admins(s.addOperator))
 	handle("DELETE", "/admin/operators/{name}", admins(s.revokeOperator))
 	handle("GET", "/admin/transactions/{id}", s.showTransaction)
+	handle("GET", "/admin/transactions/{id}/history", s.showLife)
 	handle("GET", "/admin/webhooks", s.listWebhooks)
 	handle("PATCH", "/admin/webhooks/{id}", about(s.webhook, s.changeWebhook))
 	handle("POST", "/admin/webhooks/{id}/retry", s.retryWebhook)

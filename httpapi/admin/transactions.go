@@ -15,6 +15,7 @@ import (
 // account's movements.
 type History interface {
 	Anyone(id string) (*ledger.Owned, error)
+	Life(id string) (*ledger.Life, error)
 	InFlight(a pix.AccountID, statuses []pix.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
 	FinalPayouts(a pix.AccountID, status pix.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
 	AnyCase(id string) (*ledger.OwnedCase, error)
