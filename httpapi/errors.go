@@ -118,7 +118,7 @@ var refusalRows = map[ledger.RefusalCode]refusal{
 
 	ledger.RefuseWebhook:              {other: 400},
 	ledger.RefuseTooManySubscriptions: {other: 422},
-	ledger.RefuseUnknownSubscription:  {other: 404},
+	ledger.RefuseUnknownSubscription:  {other: 404, admin: 404},
 	ledger.RefuseStoppedSubscription:  {other: 422},
 	ledger.RefuseTooManySecrets:       {other: 422},
 }

@@ -41,6 +41,7 @@ type History struct {
 	scans    *fair.Pool[pix.AccountID] // places of reads that look at many rows
 	scanTime time.Duration
 	many     int // see manyInFlight
+	life     lifeBounds
 	known    transactionCache
 }
 
@@ -50,7 +51,7 @@ func New(s *wal.Store) *History { return Over(store{s}) }
 // Over makes a History over any journal.
 func Over(j Journal) *History {
 	scans := fair.New[pix.AccountID](fair.Bounds{Places: scansAtOnce, Share: scanShare, Queue: scanQueue})
-	return &History{journal: j, scans: scans, scanTime: scanTime, many: manyInFlight}
+	return &History{journal: j, scans: scans, scanTime: scanTime, many: manyInFlight, life: lifeBounds{lifeRecords, lifeRows}}
 }
 
 // Transaction finds an account's transaction by its id or its transaction_id; nil where

@@ -16,22 +16,24 @@ import (
 // id; nil where there is no such transaction. Of several transactions under one end-to-end
 // id it returns one that moved money or, if none did, the first.
 func (h *History) Anyone(id string) (*ledger.Owned, error) {
-	return lookUp(h, 0, func(v View) (*ledger.Owned, error) {
-		row, ok, err := h.find(v, id)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			tx, err := h.shown(v, row)
-			return &ledger.Owned{Account: row.Account, Tx: tx}, err
-		}
-		o, err := h.underEndToEnd(v, 0, id)
-		if err != nil || o == nil {
-			return nil, err
-		}
-		o.Tx, err = withRefunds(v, o.Account, o.Tx)
-		return o, err
-	})
+	return lookUp(h, 0, func(v View) (*ledger.Owned, error) { return h.anyone(v, id) })
+}
+
+func (h *History) anyone(v View, id string) (*ledger.Owned, error) {
+	row, ok, err := h.find(v, id)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		tx, err := h.shown(v, row)
+		return &ledger.Owned{Account: row.Account, Tx: tx}, err
+	}
+	o, err := h.underEndToEnd(v, 0, id)
+	if err != nil || o == nil {
+		return nil, err
+	}
+	o.Tx, err = withRefunds(v, o.Account, o.Tx)
+	return o, err
 }
 
 // isReturnID tells whether id may be the id of a refund or of a received return: such ids are

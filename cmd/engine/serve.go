@@ -10,6 +10,7 @@ import (
 	"github.com/fasthttp/router"
 	"github.com/google/uuid"
 
+	"pixd/actors/account"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/cmd/forward"
@@ -149,6 +150,7 @@ func (s *Served) adminOptions(b Build, merchants *httpapi.Options) (admin.Option
 	n, err := s.besideOperators()
 	return admin.Options{
 		Engine: s.Accounts, Registry: s.Registry, History: s.History, Webhooks: s.webhooks,
+		Settings:     func(id pix.AccountID) (*ledger.Settings, int, error) { return account.SettingsOf(id, s.Store) },
 		NewAccountID: machine.NewAccountID, NewEVP: uuid.NewString, NewSecret: machine.Secret,
 		TellScheme: s.registrar.Tell, Lost: s.catchup.Aside.Has,
 		Ready:     func() bool { return s.ready.Load() && s.connections.Accepting() },

@@ -51,13 +51,14 @@ var accountSet = request{
 }
 
 var accountList = listing[admin.Account]{
-	use:   "list",
+	use:   "list [--search TEXT]",
 	short: "List accounts, the oldest first",
 	long: "Lists accounts, the oldest first. The balance is in base units (1.00 BRL = 10000) and in BRL. Of a\n" +
 		"quarantined account, whose journal is damaged, the list has what is known without it: the name and\n" +
 		"document that it was opened under, and no balance.",
-	example: "  pixd account list",
+	example: "  pixd account list\n  pixd account list --search padaria",
 	path:    "/admin/accounts", show: accounts,
+	filters: []listFilter{{"search", "search", "only accounts whose id or PIX key is `TEXT`, whose document begins with it (3 characters or more),\nor whose name has it, whatever the case and the accents"}},
 }
 
 var printAccount = printing("no account", accountFacts)

@@ -53,7 +53,7 @@ func root() *cobra.Command {
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return fromEnvironment(c.Flags()) },
 	}
 	addGroup(c, groupRun, "Run the engine:", serveCommand(), demoCommand())
-	addGroup(c, groupMoney, "Accounts and money:", accountCommand(), keyCommand(), pixKeyCommand(), approveCommand(), declineCommand(), statementCommand())
+	addGroup(c, groupMoney, "Accounts and money:", accountCommand(), keyCommand(), pixKeyCommand(), approveCommand(), declineCommand(), transactionCommand(), statementCommand())
 	addGroup(c, groupCases, "Cases and webhooks:", medCommand(), webhookCommand())
 	addGroup(c, groupOperate, "Operations:", auditCommand(), snapshotCommand(), journalCommand(), clusterCommand(), clockCommand(), operatorCommand(), versionCommand())
 	addGroup(c, groupDevelop, "Development:", simCommand(), signCommand(), listenCommand())

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/goccy/go-json"
 	"github.com/spf13/cobra"
@@ -129,7 +130,7 @@ func (l listing[T]) command(f *adminFlags) *cobra.Command {
 		for i, filter := range l.filters {
 			if values[i] != "" {
 				q.Set(filter.parameter, values[i])
-				again += " --" + filter.flag + " " + terminal.Plain(values[i])
+				again += " --" + filter.flag + " " + word(values[i])
 			}
 		}
 		o, err := f.Client()
@@ -143,6 +144,19 @@ func (l listing[T]) command(f *adminFlags) *cobra.Command {
 		return showEntries(c, f, got, l.show, p.next(got, again))
 	}
 	return c
+}
+
+// word shows a value as one word of a command line: in quotes where a shell would take it for
+// something else.
+func word(value string) string {
+	plain := func(c rune) bool {
+		return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || strings.ContainsRune("-_.:@/+=,", c)
+	}
+	value = terminal.Plain(value)
+	if value != "" && !strings.ContainsFunc(value, func(c rune) bool { return !plain(c) }) {
+		return value
+	}
+	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 }
 
 // showEntries prints a list, as JSON or as a text with more behind it.

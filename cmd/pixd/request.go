@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"unicode/utf8"
 
@@ -18,9 +19,10 @@ type request struct {
 
 	of        string // what its argument names; empty: it takes none
 	method    string
-	path      string // {id} stands for the argument; with ofAccount it is below the account's path
-	ofAccount bool   // the request is about what the account has that --account names
-	member    string // the member of the body that the argument is; empty: none
+	path      string         // {id} stands for the argument; with ofAccount it is below the account's path
+	ofAccount bool           // the request is about what the account has that --account names
+	member    string         // the member of the body that the argument is; empty: none
+	with      map[string]any // members that the body always has
 	fields    []field
 	check     func(c *cobra.Command, body map[string]any) error // refuses or completes the body; may be nil
 	print     printer
@@ -78,10 +80,11 @@ func (r *request) target(of *accountFlag, args []string) (string, error) {
 
 // body returns the body of the request; nil: it has none.
 func (r *request) body(c *cobra.Command, args []string) (map[string]any, error) {
-	if len(r.fields) == 0 && r.member == "" {
+	if len(r.fields) == 0 && r.member == "" && r.with == nil {
 		return nil, nil
 	}
 	body := map[string]any{}
+	maps.Copy(body, r.with)
 	if r.member != "" {
 		body[r.member] = args[0]
 	}

@@ -13,8 +13,9 @@ import (
 
 func webhookCommand() *cobra.Command {
 	f := &adminFlags{}
-	return group("webhook", "Show webhook subscriptions and deliveries, and retry", "  pixd webhook list --status dead", f,
-		webhookList.command(f), webhookShow.command(f), webhookRetry(f), webhookSubscriptions.command(f))
+	return group("webhook", "Show webhook subscriptions and deliveries, retry, pause and resume", "  pixd webhook list --status dead", f,
+		webhookList.command(f), webhookShow.command(f), webhookRetry(f), webhookSubscriptions.command(f),
+		webhookPause.command(f), webhookResume.command(f))
 }
 
 var webhookList = listing[admin.Delivery]{
@@ -37,7 +38,7 @@ var webhookSubscriptions = listing[admin.Webhook]{
 	short: "List webhook subscriptions",
 	long: "Lists the webhook subscriptions of all accounts, or of one, with the number of their deliveries that\n" +
 		"are pending and dead. A stopped subscription gets no webhooks: its URL answered 410, or its merchant\n" +
-		"stopped it, who may let it go on. A removed one was removed by its merchant.",
+		"or an operator stopped it; either may let it go on. A removed one was removed by its merchant.",
 	example: "  pixd webhook subscriptions --account acc_7oi7njakvirg4",
 	path:    "/admin/webhooks", show: subscriptions,
 	filters: []listFilter{{"account", "account_id", "only this account's, by its `ID` (acc_…)"}},
@@ -51,6 +52,28 @@ var webhookShow = request{
 	of:      "the delivery, as `pixd webhook list` has it",
 	method:  http.MethodGet, path: "/admin/webhook-deliveries/{id}", print: printDelivery,
 }
+
+var webhookPause = request{
+	use:   "pause ID",
+	short: "Stop a webhook subscription",
+	long: "Stops a webhook subscription, as its merchant may, and shows it. What waits for it becomes dead; of\n" +
+		"events that happen until it goes on it gets no delivery, not later either.",
+	example: "  pixd webhook pause whk_agoksrikabyabyfvmcpxy5dmne",
+	of:      subscriptionAsked,
+	method:  http.MethodPatch, path: "/admin/webhooks/{id}", with: map[string]any{"active": false}, print: printSubscription,
+}
+
+var webhookResume = request{
+	use:   "resume ID",
+	short: "Let a stopped webhook subscription go on",
+	long: "Lets a stopped webhook subscription go on, as its merchant may, and shows it. It gets the events\n" +
+		"from now on. `pixd webhook retry --webhook ID` sends what became dead when it was stopped.",
+	example: "  pixd webhook resume whk_agoksrikabyabyfvmcpxy5dmne",
+	of:      subscriptionAsked,
+	method:  http.MethodPatch, path: "/admin/webhooks/{id}", with: map[string]any{"active": true}, print: printSubscription,
+}
+
+const subscriptionAsked = "the subscription, as `pixd webhook subscriptions` has it"
 
 func webhookRetry(f *adminFlags) *cobra.Command {
 	c := request{

@@ -73,6 +73,19 @@ func subscriptionState(s *admin.Webhook) string {
 	return "stopped"
 }
 
+var printSubscription = printing("something else", func(s *admin.Webhook) string {
+	return facts([]fact{
+		{"subscription", s.ID},
+		{"account", s.Account},
+		{"state", subscriptionState(s)},
+		{"url", s.URL},
+		{"events", strings.Join(s.Events, ",")},
+		{"pending", fmt.Sprint(s.Pending)},
+		{"dead", fmt.Sprint(s.Dead)},
+		{"created", moment(s.CreatedAt)},
+	})
+})
+
 func subscriptions(all []admin.Webhook) string {
 	if len(all) == 0 {
 		return "no subscriptions\n"

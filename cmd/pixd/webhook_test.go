@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -49,7 +50,8 @@ func (a *webhookAPI) answer(w http.ResponseWriter, q *http.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.asked = append(a.asked, q.Method+" "+q.URL.RequestURI())
-	if q.Header.Get("Authorization") != "Bearer "+token || q.ContentLength > 0 {
+	body, _ := io.ReadAll(q.Body)
+	if q.Header.Get("Authorization") != "Bearer "+token || len(body) > 0 && q.Method != http.MethodPatch {
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
@@ -65,6 +67,8 @@ func (a *webhookAPI) answer(w http.ResponseWriter, q *http.Request) {
 	case "POST /admin/webhook-deliveries/dlv_dead/retry":
 		w.WriteHeader(http.StatusAccepted)
 		fmt.Fprint(w, strings.Replace(strings.Replace(deadDelivery, `"dead"`, `"pending"`, 1), "null", `"2026-11-22T13:00:00.000Z"`, 1))
+	case "PATCH /admin/webhooks/whk_1":
+		fmt.Fprint(w, strings.Replace(activeWebhook, `"active":true`, strings.Trim(string(body), "{}\n"), 1))
 	case "POST /admin/webhooks/whk_1/retry":
 		w.WriteHeader(http.StatusAccepted)
 		fmt.Fprint(w, `{"webhook_id":"whk_1","retried":3}`)
@@ -192,7 +196,16 @@ func TestWebhookShow(t *testing.T) {
 	if got := a.newest(); got != "POST /admin/webhooks/whk_1/retry" {
 		t.Error(got)
 	}
+	shown := func(state string) string {
+		return "subscription whk_1\naccount acc_a\nstate " + state + "\nurl https://loja.example/" + longPath +
+			"\nevents pix.received,pix.completed\npending 2\ndead 1\ncreated 2026-11-01T00:00:00Z\n"
+	}
+	same(t, squeezed(a.shows(t, "pause", "whk_1")), shown("stopped"))
+	same(t, squeezed(a.shows(t, "resume", "whk_1")), shown("active"))
 	for args, want := range map[string]string{
+		"pause":                          "name the subscription, as `pixd webhook subscriptions` has it",
+		"pause ..":                       `".." is no id`,
+		"resume whk_x":                   `no delivery "dlv_x" (404)`,
 		"show dlv_x":                     `no delivery "dlv_x" (404)`,
 		"show a/b":                       `no delivery "dlv_x" (404)`,
 		"show":                           "name the delivery, as `pixd webhook list` has it",

@@ -144,7 +144,15 @@ func (s *service) listAccounts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	if q := ctx.QueryArgs(); q.Has("search") {
+		return s.searchAccounts(p, string(q.Peek("search")))
+	}
 	ids, next := s.Registry.Accounts(p.From, p.Limit)
+	return s.listedAll(ids, next)
+}
+
+// listedAll answers with a page of accounts; next is the place at which the next page begins; -1: there is none.
+func (s *service) listedAll(ids []pix.AccountID, next int) (int, any, error) {
 	l := control.List{Data: make([]any, 0, len(ids))}
 	for _, id := range ids {
 		a, err := s.listed(id)

@@ -32,6 +32,10 @@ type Options struct {
 	History  History
 	Webhooks Webhooks
 
+	// Settings reads an account's settings as they are now, from rows and records, and tells how
+	// many records it read; nil: the account has none yet, or they are damaged.
+	Settings func(pix.AccountID) (settings *ledger.Settings, read int, err error)
+
 	NewAccountID func() pix.AccountID
 	NewEVP       func() string      // returns a new UUID v4
 	NewSecret    func(n int) []byte // returns n random bytes that nobody can guess
@@ -177,7 +181,9 @@ func (s *service) routes(r *router.Router) {
 	handle("DELETE", "/admin/operators/{name}", admins(s.revokeOperator))
 	handle("GET", "/admin/transactions/{id}", s.showTransaction)
 	r.GET("/admin/transactions/{id}/receipt", s.showReceipt)
+	handle("GET", "/admin/transactions/{id}/history", s.showLife)
 	handle("GET", "/admin/webhooks", s.listWebhooks)
+	handle("PATCH", "/admin/webhooks/{id}", about(s.webhook, s.changeWebhook))
 	handle("POST", "/admin/webhooks/{id}/retry", s.retryWebhook)
 	handle("GET", "/admin/webhook-deliveries", s.listDeliveries)
 	handle("GET", "/admin/webhook-deliveries/{id}", about(s.delivery, s.showDelivery))

@@ -75,6 +75,7 @@ func newFixture(t testing.TB) *fixture {
 	})
 	f.options = Options{
 		Engine: d, Registry: f.keys, History: history.New(store),
+		Settings:     func(id pix.AccountID) (*ledger.Settings, int, error) { return account.SettingsOf(id, store) },
 		NewAccountID: func() pix.AccountID { return pix.AccountID(binary.BigEndian.Uint64(f.draw(8))) },
 		NewEVP:       func() string { return fmt.Sprintf("00000000-0000-4000-8000-0000000000%02x", f.draw(1)) },
 		NewSecret:    f.draw,

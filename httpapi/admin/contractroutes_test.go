@@ -146,6 +146,29 @@ func (richHistory) Anyone(id string) (*ledger.Owned, error) {
 	return &ledger.Owned{Account: 7, Tx: tx}, nil
 }
 
+func (h richHistory) Life(id string) (*ledger.Life, error) {
+	o, _ := h.Anyone(id)
+	payment, refund := *o.Tx, *o.Tx
+	payment.Kind, payment.Status, refund.Kind, refund.ID = pix.TxReceipt, pix.StatusCompleted, pix.TxRefund, pix.NewTxID(testNow, [10]byte{7})
+	declined := *o.Tx
+	declined.Payout.Decision, declined.Payout.Operator = ledger.Declined, "ana"
+	k, _ := h.AnyCase(id)
+	body := ledger.Body{Totals: ledger.Totals{Events: 2}, Tx: &declined, Events: []pix.EventKind{pix.EventPayoutFailed, pix.EventCompleted}}
+	r := &ledger.Record{Account: 7, Seq: 3, Time: testNow, Kind: ledger.PayoutFailed, Body: body}
+	status := &layout.DeliveryStatus{Why: "w", Attempts: []layout.Attempt{{At: testNow + 9, Status: 500}, {At: testNow + 1, Err: "timeout"}}}
+	return &ledger.Life{
+		Owned: *o, Original: &payment, Complete: true,
+		Records: []*ledger.Record{
+			{Account: 7, Seq: 2, Time: testNow - 5, Kind: ledger.CaseOpened, Body: ledger.Body{Case: k.Case}}, r,
+			{Account: 7, Seq: 4, Time: testNow + 5, Kind: ledger.RefundHeld, Body: ledger.Body{Tx: &refund, Events: []pix.EventKind{pix.EventRefundFailed}}},
+		},
+		Deliveries: []ledger.DeliveryItem{
+			{Target: layout.Target{Account: 7, Number: 1}, Event: r.Event(0), State: layout.DeliveryDead, Status: status},
+			{Target: layout.Target{Account: 7, Number: 2}, Event: r.Event(1)},
+		},
+	}, nil
+}
+
 func (richHistory) Booked(pix.AccountID, pix.Millis, pix.Millis) (first, last uint64, err error) {
 	return 1, 1, nil
 }

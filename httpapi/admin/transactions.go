@@ -18,6 +18,7 @@ import (
 // account's movements.
 type History interface {
 	Anyone(id string) (*ledger.Owned, error)
+	Life(id string) (*ledger.Life, error)
 	InFlight(a pix.AccountID, statuses []pix.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
 	Transactions(a pix.AccountID, external string, f layout.Filter, p layout.Page) ([]*ledger.Transaction, error)
 	FinalPayouts(a pix.AccountID, status pix.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)

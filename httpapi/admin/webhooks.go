@@ -78,6 +78,31 @@ func (s *service) webhookAsked(name string) (*ledger.Subscription, error) {
 	return k, err
 }
 
+// webhook returns the subscription that the path names.
+func (s *service) webhook(ctx *fasthttp.RequestCtx) (*ledger.Subscription, error) {
+	return s.webhookAsked(httpapi.PathText(ctx, "id"))
+}
+
+// changeWebhook is PATCH /admin/webhooks/:id: it stops a subscription, or lets it go on, as its
+// merchant may.
+func (s *service) changeWebhook(ctx *fasthttp.RequestCtx, k *ledger.Subscription) (int, any, error) {
+	f, active := control.Read(ctx.PostBody(), "active"), false
+	f.Need("active")
+	f.Flag("active", &active)
+	if err := f.Fault(); err != nil {
+		return 0, nil, err
+	}
+	if k.Status == ledger.SubscriptionRemoved {
+		return 0, nil, control.Refuse(fasthttp.StatusConflict, "the webhook was removed")
+	}
+	a, err := s.do(k.ID.Account(), ledger.ChangeSubscription{ID: k.ID, Active: &active})
+	if err != nil {
+		return 0, nil, err
+	}
+	row, err := s.webhookRow(a.Subscription)
+	return fasthttp.StatusOK, row, err
+}
+
 // Attempt is one attempt to deliver an event.
 type Attempt struct {
 	At       string  `json:"at"`
@@ -211,7 +236,7 @@ func (s *service) retryDelivery(ctx *fasthttp.RequestCtx, d *ledger.DeliveryItem
 // retryWebhook is POST /admin/webhooks/:id/retry: it puts all dead and all held deliveries of a
 // subscription back in line.
 func (s *service) retryWebhook(ctx *fasthttp.RequestCtx) (int, any, error) {
-	k, err := s.webhookAsked(httpapi.PathText(ctx, "id"))
+	k, err := s.webhook(ctx)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -77,6 +77,64 @@ func TestWebhooks(t *testing.T) {
 	f.badWebhooks(one, two)
 }
 
+// TestChangeWebhook checks that an operator stops a webhook and lets it go on, as its merchant may,
+// and what is refused.
+func TestChangeWebhook(t *testing.T) {
+	f := newFixture(t)
+	k := f.hooked(1)
+	path := "/admin/webhooks/" + k.ID.String()
+	listed := func(active string) string {
+		t.Helper()
+		page := f.expect("GET", "/admin/webhooks", "", 200, `{"data":[{"id":"`+k.ID.String()+`",…`)
+		row := strings.TrimSuffix(strings.TrimPrefix(page, `{"data":[`), `],"next_cursor":null}`)
+		if !strings.Contains(row, `"active":`+active+`,"removed":false`) {
+			t.Errorf("want active %s: %s", active, row)
+		}
+		return row
+	}
+	was := listed("true")
+	stopped := strings.Replace(was, `"active":true`, `"active":false`, 1)
+	for range 2 { // the second time changes nothing
+		f.expect("PATCH", path, `{"active":false}`, 200, stopped)
+	}
+	f.now++
+	c := ledger.ReceivePayment{EndToEnd: pix.EndToEnd("60701190", f.now, "00000000009"), Amount: 1000, Key: "k"}
+	if got, err := f.options.Engine.Do(k.ID.Account(), c); err != nil || got.Refusal != nil {
+		t.Fatalf("%+v %v", got, err)
+	}
+	if got := listed("false"); got != stopped { // no delivery was made
+		t.Errorf("%s\nwant %s", got, stopped)
+	}
+	f.expect("PATCH", path, `{"active":true}`, 200, was)
+	listed("true")
+	f.expect("PATCH", path, `{"active":true,"url":"https://b.example"}`, 400, `{"error":{"status":400,…`)
+	f.expect("PATCH", path, `{}`, 400, problem(400, "active is required"))
+	f.expect("PATCH", path, `{"active":null}`, 400, problem(400, "active must not be null"))
+	f.expect("PATCH", path, `{"active":"no"}`, 400, problem(400, "active must be true or false"))
+	other := k.ID
+	other[15] ^= 1
+	for _, id := range []string{"x", other.String()} {
+		f.expect("PATCH", "/admin/webhooks/"+id, `{"active":true}`, 404, problem(404, `no webhook \"`+id+`\"`))
+	}
+	listed("true")
+	if got, err := f.options.Engine.Do(k.ID.Account(), ledger.EndSubscription{ID: k.ID}); err != nil || got.Refusal != nil {
+		t.Fatalf("%+v %v", got, err)
+	}
+	f.expect("PATCH", path, `{"active":true}`, 409, problem(409, "the webhook was removed"))
+	f.options.Engine = removedEngine{}
+	f.options.History = richHistory{f.options.History} // to it no webhook is removed
+	f.handler = New(f.options)
+	id := pix.NewSubscriptionID(7, 3, [4]byte{1}).String()
+	f.expect("PATCH", "/admin/webhooks/"+id, `{"active":true}`, 404, problem(404, "webhook not found"))
+}
+
+// removedEngine is an engine to which the webhook was removed a moment ago.
+type removedEngine struct{}
+
+func (removedEngine) Do(pix.AccountID, ledger.Command) (ledger.Answer, error) {
+	return ledger.Answer{Refusal: &ledger.Refusal{Code: ledger.RefuseUnknownSubscription, Message: "webhook not found"}}, nil
+}
+
 // badWebhooks checks unknown names, and parameters that are refused.
 func (f *fixture) badWebhooks(one, two *ledger.Subscription) {
 	const hooks, deliveries = "/admin/webhooks", "/admin/webhook-deliveries"
