@@ -59,7 +59,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		shared["notices"] = s.openNotices.Counts
 		s.meters.registry.MustRegister(lanes)
 	}
-	s.meters.registry.MustRegister(shared, equalsRefused(e.Accounts))
+	s.meters.registry.MustRegister(shared, equalsRefused(e.Accounts), metrics.Transactions{Of: e.Accounts.Moves()})
 	s.merchant = httpapi.NewServer(s.door(forward.Merchant, s.meters.requests.Timed("merchant", httpapi.New(o))), httpapi.ServerOptions{
 		Name: "merchant", Trusted: c.TrustedProxies, NewRequestID: machine.RequestID, Log: c.Log,
 	})
