@@ -52,6 +52,11 @@ type Options struct {
 	// Audit compares each account's records with its rows and with the scheme's book. Its
 	// report is sent as JSON. It may take a minute.
 	Audit func() (any, error)
+	// BeginAudit begins such an audit and does not wait for its report. Errors: a Problem where one is
+	// under way, whoever asked for it.
+	BeginAudit func() (AuditRun, error)
+	// AuditRuns returns the audit that runs, and the one that ended last since the start; nil: there is none.
+	AuditRuns func() (running, last *AuditRun)
 
 	// Awaits tells whether a special-return case waits for an operator since a restore; nil:
 	// none does.
@@ -139,6 +144,8 @@ func (s *service) routes(r *router.Router) {
 	handle("GET", "/admin/accounts/{account_id}/statement", about(s.account, s.exportStatement))
 	handle("GET", "/admin/alerts", s.listAlerts)
 	handle("GET", "/admin/audit", s.audit)
+	handle("POST", "/admin/audit", s.beginAudit)
+	handle("GET", "/admin/audit/run", s.showAudit)
 	if s.Clock != nil {
 		handle("GET", "/admin/clock", s.showClock)
 		handle("POST", "/admin/clock", admins(s.acceptClock))
@@ -171,12 +178,6 @@ func (s *service) routes(r *router.Router) {
 	handle("POST", "/admin/webhook-deliveries/{id}/retry", about(s.delivery, s.retryDelivery))
 	handle("PATCH", "/admin/api-keys/{client_id}", about(s.apiKey, s.changeAPIKey))
 	handle("DELETE", "/admin/api-keys/{client_id}", about(s.apiKey, s.revokeAPIKey))
-}
-
-// audit is GET /admin/audit.
-func (s *service) audit(*fasthttp.RequestCtx) (int, any, error) {
-	report, err := s.Audit()
-	return fasthttp.StatusOK, report, err
 }
 
 // account returns the account that the path names.

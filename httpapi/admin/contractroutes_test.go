@@ -53,6 +53,10 @@ func whole(t *testing.T) *fixture {
 		ctx.SetBodyString("pixd_up 1\n")
 	}
 	f.options.Audit = func() (any, error) { return auditReport(), nil }
+	f.options.BeginAudit = func() (AuditRun, error) { return AuditRun{StartedAt: 1, Stage: "book"}, nil }
+	f.options.AuditRuns = func() (running, last *AuditRun) {
+		return &AuditRun{StartedAt: 3, Stage: "records", Accounts: 1, OfAccounts: 2, Records: 5}, &AuditRun{StartedAt: 1, FinishedAt: 2, Report: auditReport()}
+	}
 	f.handler = New(f.options)
 	return f
 }
@@ -105,6 +109,8 @@ func TestAnswersOfOthers(t *testing.T) {
 		{"POST", "/admin/cluster/nodes", `{}`, 400},
 		{"DELETE", "/admin/cluster/nodes/c", "", 200},
 		{"GET", "/admin/audit", "", 200},
+		{"POST", "/admin/audit", "", 202},
+		{"GET", "/admin/audit/run", "", 200},
 	} {
 		if status, got := f.send(v.method, v.path, v.body); status != v.status {
 			t.Errorf("%s %s %s: %d %s", v.method, v.path, v.body, status, got)
