@@ -69,7 +69,7 @@ type Options struct {
 	// Returns asks the scheme which returns it has of a payment that an account received.
 	Returns func(account pix.AccountID, endToEnd string) ([]ledger.Returned, error)
 
-	Snapshots Snapshots // makes and lists snapshots
+	Snapshots Snapshots // makes, lists and verifies snapshots
 	Cluster   Cluster   // the nodes that share the journal; nil: it is this process's alone, and the paths do not exist
 
 	Metrics      fasthttp.RequestHandler // answers /metrics; nil: the path does not exist
@@ -163,6 +163,7 @@ func (s *service) routes(r *router.Router) {
 	}
 	if s.OnSnapshots != nil {
 		r.ANY(SnapshotsPath, s.OnSnapshots)
+		r.ANY(verifyPath, s.OnSnapshots)
 	} else {
 		s.snapshotRoutes(r)
 	}

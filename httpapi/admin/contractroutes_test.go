@@ -47,7 +47,7 @@ func whole(t *testing.T) *fixture {
 	f := newFixture(t)
 	f.options.Clock = clock.New(clock.Sources{Wall: func() pix.Millis { return testNow }, Elapsed: func() pix.Millis { return 0 }}, 0)
 	f.options.Clock.Stated(testNow + 7)
-	f.options.Cluster, f.options.Snapshots = fakeNodes{}, &fakeSnapshots{running: &SnapshotRun{StartedAt: 1, Base: "b", Stage: "packing"}, last: &SnapshotRun{StartedAt: 1, FinishedAt: 2, Path: "p", Err: "e"}}
+	f.options.Cluster, f.options.Snapshots = fakeNodes{}, &fakeSnapshots{checking: &SnapshotCheck{StartedAt: 1, Stage: "records"}, checked: &SnapshotCheck{StartedAt: 1, FinishedAt: 2, Err: "e"}, running: &SnapshotRun{StartedAt: 1, Base: "b", Stage: "packing"}, last: &SnapshotRun{StartedAt: 1, FinishedAt: 2, Path: "p", Err: "e"}}
 	f.options.Metrics = func(ctx *fasthttp.RequestCtx) {
 		ctx.SetContentType("text/plain; version=0.0.4; charset=utf-8; escaping=underscores")
 		ctx.SetBodyString("pixd_up 1\n")
