@@ -36,6 +36,8 @@ type Dependencies struct {
 	// Ending returns nil until the host begins to close, then an error. A command that an
 	// account takes up after that is refused with this error. Nil: the host never closes.
 	Ending func() error
+	// Moves counts what records move; nil: counted where nobody reads it.
+	Moves *Moves
 	// Write appends an entry and returns when it is durable.
 	Write func(*wal.Entry) error
 }
@@ -44,6 +46,9 @@ type Dependencies struct {
 func (a *Dependencies) complete() {
 	if a.Config.Recent == nil {
 		a.Config.Recent = NewRecent(recentSlots)
+	}
+	if a.Moves == nil {
+		a.Moves = new(Moves)
 	}
 	if a.Ending == nil {
 		a.Ending = func() error { return nil }

@@ -15,7 +15,8 @@ import (
 func (s *Shell) carryOut(entry *wal.Entry, effects []Effect, m *call) {
 	var u undo
 	task := m.task
-	entry.Out = make([]wal.Out, 0, len(effects)+1) // one more for the guard; see submit
+	records := s.machine.records
+	entry.Out = s.Moves.of(records, make([]wal.Out, 0, len(records)+len(effects)+1)) // one more for the guard; see submit
 	for i := range effects {
 		switch e := &effects[i]; e.Kind {
 		case Reply:

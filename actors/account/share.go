@@ -58,6 +58,9 @@ func (d *Host) Figures() Figures {
 	}
 }
 
+// Moves returns the counters of what moved since the process started.
+func (d *Host) Moves() *Moves { return d.deps.Moves }
+
 // MostInWork returns the number of requests in work of the account that has the most of them. It
 // looks at every account that was used since the start.
 func (d *Host) MostInWork() (most int) {

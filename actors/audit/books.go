@@ -14,12 +14,26 @@ import (
 
 // Books holds, for each account, the sums that it has settled with the scheme, and the last
 // record that was read: a later reading goes on after that record. Call Derive first.
-type Books struct{ accounts map[pix.AccountID]*read }
+type Books struct {
+	// Tell is told how far Derive is: before the first account, after each one, and within an account
+	// after every 1,024 records. It must not block. Nil: nobody is told.
+	Tell     func(Progress)
+	accounts map[pix.AccountID]*read
+}
+
+// Progress is how far Derive is.
+type Progress struct {
+	Accounts, OfAccounts int    // accounts that were read, of all
+	Records              uint64 // records that were read, those of an account that is not finished included
+}
 
 type read struct {
 	seq, sum uint64
 	settled  scheme.Sums
 }
+
+// told is the number of records of an account between two words of progress.
+const told = 1024
 
 // errRecord is the error for a record that is undamaged but cannot be decoded.
 var errRecord = errors.New("record cannot be read")
@@ -33,9 +47,19 @@ func (b *Books) Derive(ctx context.Context, v *wal.View, ids []pix.AccountID, r 
 	if err != nil {
 		return err
 	}
-	for _, id := range ids {
+	tell := func(done int, more uint64) {
+		if b.Tell != nil {
+			b.Tell(Progress{done, len(ids), r.Records + more})
+		}
+	}
+	tell(0, 0)
+	for i, id := range ids {
 		a, at := NewAccount(id), &read{}
-		err := at.readNew(ctx, v, id, a.Record)
+		err := at.readNew(ctx, v, id, func(record *ledger.Record) {
+			if a.Record(record); a.Records%told == 0 {
+				tell(i, a.Records)
+			}
+		})
 		if wal.IsDamage(err) || errors.Is(err, errRecord) {
 			r.AddDifferences([]Difference{{Account: id, Kind: KindDamage, Message: err.Error()}})
 			err = nil
@@ -49,6 +73,7 @@ func (b *Books) Derive(ctx context.Context, v *wal.View, ids []pix.AccountID, r 
 		at.settled = a.Sums
 		b.accounts[id] = at
 		r.addAccount(a)
+		tell(i+1, 0)
 	}
 	for _, id := range waiting.Left() { // due rows and other rows of accounts that do not exist
 		a := NewAccount(id)

@@ -106,6 +106,7 @@ type kindRow struct {
 	held    sign             // how the record changes the held amount
 	found   bool             // the transaction is taken over from the scheme
 	answers bool             // the record stores the answer to the request of its idempotency claim
+	move    Move             // what a record of the kind counts as; 0: nothing
 	rows    rowsOf           // function that makes the rows which the record writes and deletes; nil: no rows of its own
 }
 
@@ -155,7 +156,7 @@ var kinds = [...]kindRow{
 
 	Credited: {
 		name: "credited", entity: entityTransaction, from: []pix.TxStatus{0}, to: pix.StatusCompleted,
-		shows: true, books: true, balance: brings, rows: together(itemRows, statementRow, referenceRow),
+		shows: true, books: true, balance: brings, move: MoveCreditSettled, rows: together(itemRows, statementRow, referenceRow),
 	},
 	ChargeCreated: {
 		name: "charge.created", entity: entityTransaction, from: []pix.TxStatus{0}, to: pix.StatusActive,
@@ -163,20 +164,20 @@ var kinds = [...]kindRow{
 	},
 	PaymentReceived: {
 		name: "payment.received", entity: entityTransaction, from: []pix.TxStatus{0, pix.StatusActive}, to: pix.StatusCompleted,
-		shows: true, books: true, balance: brings, rows: together(itemRows, statementRow, receivedRow),
+		shows: true, books: true, balance: brings, move: MovePaymentSettled, rows: together(itemRows, statementRow, receivedRow),
 	},
 	ReturnReceived: {
 		name: "return.received", entity: entityTransaction, from: []pix.TxStatus{0}, to: pix.StatusCompleted,
-		shows: true, books: true, balance: brings, rows: together(itemRows, statementRow, receivedRow),
+		shows: true, books: true, balance: brings, move: MovePayoutReturned, rows: together(itemRows, statementRow, receivedRow),
 	},
 
 	PayoutHeld: {
 		name: "payout.held", entity: entityTransaction, from: []pix.TxStatus{0}, to: pix.StatusHeld,
-		held: brings, rows: together(holdRows, answerRow),
+		held: brings, move: MovePayoutAsked, rows: together(holdRows, answerRow),
 	},
 	PayoutRefused: {
 		name: "payout.refused", entity: entityTransaction, from: []pix.TxStatus{pix.StatusHeld}, to: pix.StatusRefused,
-		held: takes, rows: together(refusalRows, answerRow),
+		held: takes, move: MovePayoutRefused, rows: together(refusalRows, answerRow),
 	},
 	PayoutAccepted: {
 		name: "payout.accepted", entity: entityTransaction, from: []pix.TxStatus{pix.StatusHeld}, to: pix.StatusAccepted,
@@ -209,20 +210,20 @@ var kinds = [...]kindRow{
 
 	PayoutSettled: {
 		name: "payout.settled", entity: entityTransaction, from: inFlight, to: pix.StatusSettled,
-		books: true, balance: takes, held: takes, rows: together(itemRows, statementRow, endRows),
+		books: true, balance: takes, held: takes, move: MovePayoutSettled, rows: together(itemRows, statementRow, endRows),
 	},
 	PayoutRejected: {
 		name: "payout.rejected", entity: entityTransaction, from: inFlight, to: pix.StatusRejected,
-		books: true, held: takes, rows: together(itemRows, statementRow, endRows),
+		books: true, held: takes, move: MovePayoutRejected, rows: together(itemRows, statementRow, endRows),
 	},
 	PayoutFailed: {
 		name: "payout.failed", entity: entityTransaction, from: inFlight, to: pix.StatusFailed,
-		books: true, held: takes, rows: together(itemRows, statementRow, endRows),
+		books: true, held: takes, move: MovePayoutFailed, rows: together(itemRows, statementRow, endRows),
 	},
 
 	PayoutSettledLate: {
 		name: "payout.settled_late", entity: entityTransaction, from: []pix.TxStatus{pix.StatusFailed}, to: pix.StatusSettled,
-		balance: takes, rows: together(itemRows, statementRow),
+		balance: takes, move: MovePayoutSettled, rows: together(itemRows, statementRow),
 	},
 	PayoutRejectedAfterVoid: {
 		name: "payout.rejected_after_void", entity: entityTransaction, from: []pix.TxStatus{pix.StatusFailed}, to: pix.StatusFailed, rows: itemRows,
@@ -233,7 +234,7 @@ var kinds = [...]kindRow{
 
 	RefundHeld: {
 		name: "refund.held", entity: entityTransaction, from: []pix.TxStatus{0}, to: pix.StatusHeld,
-		held: brings, sums: true, rows: together(refundHoldRows, sumsRow, answerRow),
+		held: brings, sums: true, move: MoveRefundAsked, rows: together(refundHoldRows, sumsRow, answerRow),
 	},
 	RefundAccepted: {
 		name: "refund.accepted", entity: entityTransaction, from: []pix.TxStatus{pix.StatusHeld}, to: pix.StatusAccepted,
@@ -244,28 +245,28 @@ var kinds = [...]kindRow{
 	},
 	RefundSettled: {
 		name: "refund.settled", entity: entityTransaction, from: []pix.TxStatus{pix.StatusAccepted}, to: pix.StatusSettled,
-		books: true, balance: takes, held: takes, sums: true, rows: together(itemRows, statementRow, endRows, sumsRow),
+		books: true, balance: takes, held: takes, sums: true, move: MoveRefundSettled, rows: together(itemRows, statementRow, endRows, sumsRow),
 	},
 	RefundFailed: {
 		name: "refund.failed", entity: entityTransaction, from: []pix.TxStatus{pix.StatusAccepted}, to: pix.StatusFailed,
-		books: true, held: takes, sums: true, rows: together(itemRows, statementRow, endRows, sumsRow),
+		books: true, held: takes, sums: true, move: MoveRefundFailed, rows: together(itemRows, statementRow, endRows, sumsRow),
 	},
 	RefundSettledLate: {
 		name: "refund.settled_late", entity: entityTransaction, from: []pix.TxStatus{pix.StatusFailed}, to: pix.StatusSettled,
-		balance: takes, sums: true, rows: together(itemRows, statementRow, sumsRow),
+		balance: takes, sums: true, move: MoveRefundSettled, rows: together(itemRows, statementRow, sumsRow),
 	},
 
 	RefundFound: {
 		name: "refund.found", entity: entityTransaction, from: []pix.TxStatus{0}, to: pix.StatusSettled,
-		shows: true, books: true, balance: takes, sums: true, found: true, rows: together(itemRows, statementRow, refundRow, suffixRows, sumsRow),
+		shows: true, books: true, balance: takes, sums: true, found: true, move: MoveRefundSettled, rows: together(itemRows, statementRow, refundRow, suffixRows, sumsRow),
 	},
 	RefundFoundOpen: {
 		name: "refund.found_open", entity: entityTransaction, from: []pix.TxStatus{0}, to: pix.StatusAccepted,
-		shows: true, held: brings, sums: true, found: true, rows: together(itemRows, refundHoldRows, openRow, suffixRows, sumsRow),
+		shows: true, held: brings, sums: true, found: true, move: MoveRefundAsked, rows: together(itemRows, refundHoldRows, openRow, suffixRows, sumsRow),
 	},
 	PayoutFound: {
 		name: "payout.found", entity: entityTransaction, from: []pix.TxStatus{0}, to: pix.StatusAccepted,
-		shows: true, held: brings, found: true, rows: together(itemRows, suffixRows, holdRows, openRow),
+		shows: true, held: brings, found: true, move: MovePayoutAsked, rows: together(itemRows, suffixRows, holdRows, openRow),
 	},
 
 	CaseOpened:      {name: "case.opened", entity: entityCase, cases: []pix.CaseStatus{0}, caseTo: pix.CaseOpen, sums: true, rows: caseRows},

@@ -93,7 +93,7 @@ func (n *node) firstStandby() (seen, bool) {
 func (s *Served) operators(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	guarded := control.Guard(s.tokens(), s.aboutSnapshots, admin.SnapshotsPath)
 	return func(ctx *fasthttp.RequestCtx) {
-		if string(ctx.URI().PathOriginal()) == admin.SnapshotsPath {
+		if admin.AboutSnapshots(string(ctx.URI().PathOriginal())) {
 			guarded(ctx)
 			return
 		}

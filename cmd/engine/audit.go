@@ -3,15 +3,12 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
-	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/audit"
-	"pixd/actors/ledger"
 	"pixd/actors/scheme"
 	"pixd/httpapi/control"
 	"pixd/wal"
@@ -25,79 +22,17 @@ const (
 	auditPatience = 30 * time.Second
 )
 
-// auditor lets one audit run at a time, and none once Close has begun.
-type auditor struct {
-	mu             sync.Mutex
-	running, ended bool
-	work           sync.WaitGroup
-
-	patience time.Duration // longest time of an audit, set by tests; 0: auditPatience
-}
-
-func (a *auditor) patient() time.Duration {
-	if a.patience != 0 {
-		return a.patience
-	}
-	return auditPatience
-}
-
-func (a *auditor) begin() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	switch {
-	case a.ended:
-		return errNotReady
-	case a.running:
-		return control.Refuse(fasthttp.StatusConflict, "an audit is under way")
-	}
-	a.running = true
-	a.work.Add(1)
-	return nil
-}
-
-func (a *auditor) done() {
-	a.mu.Lock()
-	a.running = false
-	a.mu.Unlock()
-	a.work.Done()
-}
-
-// stopAudits waits for the running audit, whose context the engine's end cancels, and refuses every
-// later audit.
-func (a *auditor) stopAudits() {
-	a.mu.Lock()
-	a.ended = true
-	a.mu.Unlock()
-	a.work.Wait()
-}
-
-// audit answers GET /admin/audit: it audits the running engine.
-func (s *Served) audit() (any, error) {
-	if err := s.auditor.begin(); err != nil {
-		return nil, err
-	}
-	defer s.auditor.done()
-	r, err := s.Engine.audit(s.ending)
-	if err != nil {
-		return nil, fmt.Errorf("audit: %w", err)
-	}
-	for _, id := range s.Config.alerts.Quarantined() {
-		if _, err := s.Accounts.Do(id, ledger.ReadAccount{}); errors.Is(err, ledger.ErrQuarantined) {
-			r.AddDifferences([]audit.Difference{{Account: id, Kind: audit.KindQuarantine, Message: err.Error()}})
-		}
-	}
-	return r.Finish(), nil
-}
-
 // audit computes every account's sums anew from its records, in one view of the store, and compares
 // its settled movements with the scheme's book. The engine works on meanwhile.
 func (e *Engine) audit(ctx context.Context) (*audit.Report, error) {
 	began := time.Now()
+	e.auditor.stage(stageBook)
 	book, err := e.book(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r := audit.NewReport(e.Clock.Now())
+	e.auditor.stage(stageRecords)
 	b, err := e.derive(ctx, r)
 	if err != nil {
 		return nil, err
@@ -106,6 +41,7 @@ func (e *Engine) audit(ctx context.Context) (*audit.Report, error) {
 		r.Book = audit.NotCompared + "the scheme keeps none"
 		return r, nil
 	}
+	e.auditor.stage(stageComparing)
 	differ, err := e.compare(ctx, b, &book, began)
 	r.Book = audit.Compared
 	r.AddDifferences(differ)
@@ -115,7 +51,7 @@ func (e *Engine) audit(ctx context.Context) (*audit.Report, error) {
 // derive computes every account's sums anew from its records, in one view of the store.
 func (e *Engine) derive(ctx context.Context, r *audit.Report) (*audit.Books, error) {
 	ids, _ := e.Registry.Accounts(0, math.MaxInt)
-	b := new(audit.Books)
+	b := &audit.Books{Tell: e.auditor.read}
 	return b, e.look(ctx, func(v *wal.View) error { return b.Derive(ctx, v, ids, r) })
 }
 

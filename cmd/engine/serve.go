@@ -60,7 +60,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		shared["notices"] = s.openNotices.Counts
 		s.meters.registry.MustRegister(lanes)
 	}
-	s.meters.registry.MustRegister(shared, equalsRefused(e.Accounts))
+	s.meters.registry.MustRegister(shared, equalsRefused(e.Accounts), metrics.Transactions{Of: e.Accounts.Moves()})
 	s.merchant = httpapi.NewServer(s.door(forward.Merchant, s.meters.requests.Timed("merchant", httpapi.New(o))), httpapi.ServerOptions{
 		Name: "merchant", Trusted: c.TrustedProxies, NewRequestID: machine.RequestID, Log: c.Log,
 	})
@@ -153,9 +153,9 @@ func (s *Served) adminOptions(b Build, merchants *httpapi.Options) (admin.Option
 		Settings:     func(id pix.AccountID) (*ledger.Settings, int, error) { return account.SettingsOf(id, s.Store) },
 		NewAccountID: machine.NewAccountID, NewEVP: uuid.NewString, NewSecret: machine.Secret,
 		TellScheme: s.registrar.Tell, Lost: s.catchup.Aside.Has,
-		Ready:     func() bool { return s.ready.Load() && s.connections.Accepting() },
-		Alerts:    s.Config.alerts.Read,
-		Audit:     s.audit,
+		Ready:  func() bool { return s.ready.Load() && s.connections.Accepting() },
+		Alerts: s.Config.alerts.Read,
+		Audit:  s.audit, BeginAudit: s.beginAudit, AuditRuns: s.auditor.runs,
 		Awaits:    func(k *ledger.Case) bool { return k.AwaitsOperator(&s.terms) },
 		Holds:     s.terms.Holds,
 		AskHeld:   s.askHeld,

@@ -57,6 +57,22 @@ func (n *nodes) makesSnapshots() {
 			n.t.Errorf("node %s does not list %s:\n%s", name, made, list)
 		}
 	}
+	for _, name := range n.names {
+		n.verifies(name, filepath.Base(made))
+	}
+}
+
+// verifies asks a node to verify a snapshot, which the node that has made it does, and asks the node what came of it.
+func (n *nodes) verifies(name, file string) {
+	n.t.Helper()
+	p := n.proc[name]
+	if status, got, err := p.operate("POST", "/admin/snapshots/"+file+"/verify", ""); status != 202 || err != nil {
+		n.t.Fatalf("node %s: %d %s %v", name, status, got, err)
+	}
+	n.waits("verified", func() (bool, string) {
+		_, got, err := p.operate("GET", "/admin/snapshots", "")
+		return err == nil && strings.Contains(string(got), `"verifying":null,"verified":{"file":"`+file+`","status":"passed"`), string(got)
+	})
 }
 
 // knowsOperators checks that an operator's token is good at each node, for what the node answers itself and for what

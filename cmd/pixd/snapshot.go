@@ -40,7 +40,7 @@ var packWords = []string{"snapshot", "pack"}
 func snapshotPack() *cobra.Command {
 	return &cobra.Command{
 		Use:    packWords[1],
-		Short:  "Pack a copy of a journal, as a running engine asks on standard input",
+		Short:  "Pack a copy of a journal or verify a snapshot, as a running engine asks on standard input",
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE:   func(*cobra.Command, []string) error { return snapshots.PlayPacker(os.Stdin, os.Stdout) },

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -54,6 +55,7 @@ FILE TIME POSITION ACCOUNTS BALANCE SIZE BASE ERROR
 	if len(l.Data) != 2 || l.Data[1].Path != file || l.Data[0].Path != made.Path || l.Data[0].Balance != 999_990_000 || l.Data[0].Error != nil {
 		t.Errorf("%+v", l)
 	}
+	p.verifiesSnapshot(filepath.Base(file))
 	if code := p.end(syscall.SIGKILL); code == 0 {
 		t.Error("killed with exit 0")
 	}
@@ -92,6 +94,42 @@ med held 0 0
 	}
 	if said := p.words(); !strings.Contains(said, "goes on catching up") || !strings.Contains(said, "since=20") || !strings.Contains(said, "the audit is clean") {
 		t.Errorf("said %s", said)
+	}
+}
+
+// verifiesSnapshot has the running engine verify a snapshot, which another process of the program does, and
+// checks that it passes and that only snapshots are left in the folder.
+func (p *process) verifiesSnapshot(file string) {
+	p.t.Helper()
+	if status, got, err := p.operate("POST", "/admin/snapshots/"+file+"/verify", ""); status != 202 || err != nil {
+		p.t.Fatal(status, string(got), err)
+	}
+	var l struct {
+		Verifying *struct{ Stage *string }
+		Verified  *struct {
+			File, Status string
+			Totals       *struct{ Balance, Records int64 }
+		}
+		Data []struct{ Path string }
+	}
+	for range 400 {
+		_, got, err := p.operate("GET", "/admin/snapshots", "")
+		if err == nil {
+			err = json.Unmarshal(got, &l)
+		}
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if l.Verified != nil && l.Verifying == nil {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if v := l.Verified; v == nil || v.File != file || v.Status != "passed" || v.Totals.Balance != 999_990_000 || v.Totals.Records == 0 {
+		p.t.Fatalf("%+v", v)
+	}
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(l.Data[0].Path), "*")); err != nil || len(left) != len(l.Data) {
+		p.t.Errorf("left %q, %v", left, err)
 	}
 }
 

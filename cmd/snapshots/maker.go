@@ -50,14 +50,16 @@ type Options struct {
 	Log    *slog.Logger
 }
 
-// Maker makes snapshots of a running engine, one at a time.
+// Maker makes snapshots of a running engine, one at a time, and verifies them, one at a time.
 type Maker struct {
 	Options
 
 	mu           sync.Mutex
-	run          *admin.SnapshotRun // the snapshot that is being made; nil: none
-	last         *admin.SnapshotRun // the one that ended last since the start; nil: none
-	made, unmade uint64             // how many were finished since the start, and how many failed
+	run          *admin.SnapshotRun   // the snapshot that is being made; nil: none
+	last         *admin.SnapshotRun   // the one that ended last since the start; nil: none
+	made, unmade uint64               // how many were finished since the start, and how many failed
+	check        *admin.SnapshotCheck // the verification that runs; nil: none
+	checked      *admin.SnapshotCheck // the one that ended last since the start; nil: none
 	ended        bool
 	// What only the snapshot that is being made uses:
 	sums   map[string]string  // SHA-256 of the journal's tables, by their paths in a copy
@@ -65,10 +67,13 @@ type Maker struct {
 	work   sync.WaitGroup
 }
 
-// NewMaker makes a maker, after it has removed what a crash has left of an unfinished snapshot.
+// NewMaker makes a maker, after it has removed what a crash has left of an unfinished snapshot, and of a
+// verification.
 func NewMaker(o Options) (*Maker, error) {
-	if err := errors.Join(o.FS.RemoveAll(filepath.Join(o.DataDir, checkpointFolder)), snapshot.Sweep(o.FS, o.Dir)); err != nil {
-		return nil, fmt.Errorf("what an unfinished snapshot has left: %w", err)
+	if err := errors.Join(
+		o.FS.RemoveAll(filepath.Join(o.DataDir, checkpointFolder)), o.FS.RemoveAll(filepath.Join(o.Dir, verifyFolder)), snapshot.Sweep(o.FS, o.Dir),
+	); err != nil {
+		return nil, fmt.Errorf("what an unfinished snapshot or a verification has left: %w", err)
 	}
 	return &Maker{Options: o}, nil
 }
@@ -142,7 +147,7 @@ func (s *Maker) begin(upon string) (admin.SnapshotRun, error) {
 	if upon != "" {
 		need = 0 // how much has changed is known once the copy is read: see packing
 	}
-	if err := s.room(need); err != nil {
+	if err := s.room(aSnapshot, need); err != nil {
 		return admin.SnapshotRun{}, err
 	}
 	s.run = &admin.SnapshotRun{StartedAt: s.Now(), Stage: "copying"}
@@ -237,10 +242,7 @@ func (s *Maker) create(ctx context.Context, base string) (path string, err error
 	if err := s.learn(path, tables); err != nil {
 		return "", err
 	}
-	removed, err := snapshot.Retain(s.FS, s.Dir, path, s.Keep, s.MaxSize)
-	for _, r := range removed {
-		s.Log.Info("old snapshot removed", "file", r)
-	}
+	err = s.retain(path)
 	s.tellDoubtful()
 	return path, err
 }
@@ -259,25 +261,8 @@ func (s *Maker) awaitSecond(ctx context.Context) {
 	}
 }
 
-// tellDoubtful logs which snapshots cannot be used, such as increments whose bases are gone, and which
-// were made, by their own word, in the future.
-func (s *Maker) tellDoubtful() {
-	all, err := s.List()
-	if err != nil {
-		return // Retain has just said why
-	}
-	for _, l := range all {
-		if l.Err != nil {
-			s.Log.Warn("snapshot that cannot be used", "file", l.Path, "error", *l.Err)
-		}
-		if l.Warning != nil {
-			s.Log.Warn("snapshot: "+*l.Warning, "file", l.Path, "created_at", *l.CreatedAt)
-		}
-	}
-}
-
-// Close waits for the snapshot that is being made, which the engine's end cuts short, and refuses
-// every later one.
+// Close waits for the snapshot that is being made and for the verification, which the engine's end cuts
+// short, and refuses every later one.
 func (s *Maker) Close() {
 	s.mu.Lock()
 	s.ended = true
@@ -292,7 +277,7 @@ func (s *Maker) Runs() (run, last *admin.SnapshotRun) {
 	return copied(s.run), copied(s.last)
 }
 
-func copied(r *admin.SnapshotRun) *admin.SnapshotRun {
+func copied[T any](r *T) *T {
 	if r == nil {
 		return nil
 	}

@@ -1,13 +1,16 @@
 package snapshots
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/goccy/go-json"
 
 	"pixd/cmd/journal"
 	"pixd/httpapi/admin"
@@ -54,11 +57,14 @@ func TestSnapshotStep(t *testing.T) {
 
 // TestJobUnreadable checks that a process that packs refuses a job that is not whole.
 func TestJobUnreadable(t *testing.T) {
-	if err := packFor(strings.NewReader("hello\n"), io.Discard); err == nil {
+	if err := workFor(strings.NewReader("hello\n"), io.Discard); err == nil {
 		t.Error("a job that is no JSON was taken")
 	}
-	if err := packFor(strings.NewReader(`{"Folder":"x"}`), io.Discard); err == nil {
+	if err := workFor(strings.NewReader(`{"Folder":"x"}`), io.Discard); err == nil {
 		t.Error("half a job was taken")
+	}
+	if err := workFor(strings.NewReader("{}\n"), io.Discard); err == nil {
+		t.Error("a job that asks for nothing was taken")
 	}
 }
 
@@ -79,5 +85,36 @@ func TestFollow(t *testing.T) {
 	stop := errors.New("stop")
 	if _, err := follow(strings.NewReader(`{"Stage":"reading"}`+"\n"), func(journal.Packing) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("an error of tell: %v", err)
+	}
+}
+
+// TestFollowCheck checks what the engine makes of the reports of a process that verifies.
+func TestFollowCheck(t *testing.T) {
+	var seen []journal.Progress
+	tell := func(p journal.Progress) { seen = append(seen, p) }
+	totals, err := followCheck(strings.NewReader(`{"At":{"Stage":"files","Bytes":3,"OfBytes":9}}`+"\n"+`{"At":{"Stage":"records"}}`+"\n"+`{"Totals":{"position":7,"balance":1180591620717411303424}}`+"\n"+`{"Err":"late"}`+"\n"), tell)
+	if err != nil || totals.Position != 7 || totals.Balance.String() != "1180591620717411303424" || len(seen) != 2 || seen[0] != (journal.Progress{Stage: "files", Bytes: 3, OfBytes: 9}) {
+		t.Errorf("%+v, %v, %+v", totals, err, seen)
+	}
+	if totals, err := followCheck(strings.NewReader(`{"Err":"it is damaged"}`+"\n"), tell); totals != nil || err == nil || err.Error() != "it is damaged" {
+		t.Errorf("%+v, %v", totals, err)
+	}
+	if totals, err := followCheck(strings.NewReader(`{"At":{"Stage":"files"}}`+"\n"), tell); totals != nil || err != nil {
+		t.Errorf("an end without a word: %+v, %v", totals, err)
+	}
+	if _, err := followCheck(strings.NewReader("hello\n"), tell); err == nil || !strings.Contains(err.Error(), `the process that verifies reports "hello"`) {
+		t.Error(err)
+	}
+}
+
+// TestReportCheck checks that a process which verifies says how that ended.
+func TestReportCheck(t *testing.T) {
+	var out bytes.Buffer
+	missing := filepath.Join(t.TempDir(), "pixd-20260131T120000Z-7.snap")
+	if err := (&verifyJob{File: missing}).report(json.NewEncoder(&out)); err != nil {
+		t.Fatal(err)
+	}
+	if totals, err := followCheck(&out, func(journal.Progress) {}); totals != nil || err == nil || !strings.Contains(err.Error(), missing) {
+		t.Errorf("%+v, %v", totals, err)
 	}
 }

@@ -13,9 +13,15 @@ import (
 	"pixd/snapshot"
 )
 
-// room refuses a snapshot after which less than the free-disk mark would be left. need is how
-// many bytes it may still write: compressed it is smaller.
-func (s *Maker) room(need uint64) error {
+// What room is asked for.
+const (
+	aSnapshot    = "for a snapshot"
+	verification = "to verify a snapshot"
+)
+
+// room refuses what would leave less than the free-disk mark in the folder of snapshots. need is how
+// many bytes it may still write: a snapshot is smaller once it is compressed.
+func (s *Maker) room(what string, need uint64) error {
 	if err := s.FS.MkdirAll(s.Dir, 0o700); err != nil {
 		return fmt.Errorf("folder of snapshots: %w", err)
 	}
@@ -24,23 +30,28 @@ func (s *Maker) room(need uint64) error {
 		return err
 	}
 	if free < need+s.MinFree {
-		return control.Refuse(fasthttp.StatusServiceUnavailable, "too little disk is free for a snapshot: it may need %s, %s has %s, and %s must stay free",
-			humanize.IBytes(need), s.Dir, humanize.IBytes(free), humanize.IBytes(s.MinFree))
+		return control.Refuse(fasthttp.StatusServiceUnavailable, "too little disk is free %s: it may need %s, %s has %s, and %s must stay free",
+			what, humanize.IBytes(need), s.Dir, humanize.IBytes(free), humanize.IBytes(s.MinFree))
 	}
 	return nil
 }
 
 // DiskEvery is the time between two looks at the free space of the data folder's disk while a
-// snapshot is made.
+// snapshot is made or verified.
 const DiskEvery = time.Second
 
 // watchDisk gives the snapshot up when the data folder's disk gets full, which need not be the
 // disk of the snapshots: the copy's links keep tables there that the journal has dropped.
 func (s *Maker) watchDisk(ctx context.Context, giveUp context.CancelCauseFunc) {
+	watch(ctx, giveUp, s.dataRoom)
+}
+
+// watch asks every DiskEvery whether there is room, until ctx ends, and gives up with the error if there is not.
+func watch(ctx context.Context, giveUp context.CancelCauseFunc, room func() error) {
 	ticker := time.NewTicker(DiskEvery)
 	defer ticker.Stop()
 	for {
-		if err := s.dataRoom(); err != nil {
+		if err := room(); err != nil {
 			giveUp(err)
 			return
 		}
@@ -71,14 +82,14 @@ func (s *Maker) packing(ctx context.Context) func(journal.Packing) error {
 	looked := int64(0)
 	return func(p journal.Packing) error {
 		if p.Need > 0 {
-			return s.room(uint64(p.Need))
+			return s.room(aSnapshot, uint64(p.Need))
 		}
 		s.mu.Lock()
 		s.run.Stage, s.run.Done, s.run.Total = p.Stage, p.Done, p.Total
 		s.mu.Unlock()
 		if p.Done-looked >= roomEvery {
 			looked = p.Done
-			if err := s.room(0); err != nil {
+			if err := s.room(aSnapshot, 0); err != nil {
 				return err
 			}
 		}

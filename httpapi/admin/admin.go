@@ -56,6 +56,11 @@ type Options struct {
 	// Audit compares each account's records with its rows and with the scheme's book. Its
 	// report is sent as JSON. It may take a minute.
 	Audit func() (any, error)
+	// BeginAudit begins such an audit and does not wait for its report. Errors: a Problem where one is
+	// under way, whoever asked for it.
+	BeginAudit func() (AuditRun, error)
+	// AuditRuns returns the audit that runs, and the one that ended last since the start; nil: there is none.
+	AuditRuns func() (running, last *AuditRun)
 
 	// Awaits tells whether a special-return case waits for an operator since a restore; nil:
 	// none does.
@@ -71,7 +76,7 @@ type Options struct {
 	// Receipt draws a transaction's receipt as a PDF; own are its account's settings. ledger.ErrBusy: too many wait.
 	Receipt func(a pix.AccountID, t *ledger.Transaction, own *ledger.Settings) ([]byte, error)
 
-	Snapshots Snapshots // makes and lists snapshots
+	Snapshots Snapshots // makes, lists and verifies snapshots
 	Cluster   Cluster   // the nodes that share the journal; nil: it is this process's alone, and the paths do not exist
 
 	Metrics      fasthttp.RequestHandler // answers /metrics; nil: the path does not exist
@@ -154,6 +159,8 @@ func (s *service) routes(r *router.Router) {
 	handle("GET", "/admin/accounts/{account_id}/transactions", about(s.account, s.listTransactions))
 	handle("GET", "/admin/alerts", s.listAlerts)
 	handle("GET", "/admin/audit", s.audit)
+	handle("POST", "/admin/audit", s.beginAudit)
+	handle("GET", "/admin/audit/run", s.showAudit)
 	if s.Clock != nil {
 		handle("GET", "/admin/clock", s.showClock)
 		handle("POST", "/admin/clock", admins(s.acceptClock))
@@ -171,6 +178,7 @@ func (s *service) routes(r *router.Router) {
 	}
 	if s.OnSnapshots != nil {
 		r.ANY(SnapshotsPath, s.OnSnapshots)
+		r.ANY(verifyPath, s.OnSnapshots)
 	} else {
 		s.snapshotRoutes(r)
 	}
@@ -190,12 +198,6 @@ func (s *service) routes(r *router.Router) {
 	handle("POST", "/admin/webhook-deliveries/{id}/retry", about(s.delivery, s.retryDelivery))
 	handle("PATCH", "/admin/api-keys/{client_id}", about(s.apiKey, s.changeAPIKey))
 	handle("DELETE", "/admin/api-keys/{client_id}", about(s.apiKey, s.revokeAPIKey))
-}
-
-// audit is GET /admin/audit.
-func (s *service) audit(*fasthttp.RequestCtx) (int, any, error) {
-	report, err := s.Audit()
-	return fasthttp.StatusOK, report, err
 }
 
 // account returns the account that the path names.

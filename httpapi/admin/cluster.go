@@ -154,7 +154,13 @@ func NewSnapshots(of Snapshots, log *slog.Logger) fasthttp.RequestHandler {
 func (s *service) snapshotRoutes(r *router.Router) {
 	r.POST(SnapshotsPath, control.Handle(s.Log, s.createSnapshot))
 	r.GET(SnapshotsPath, control.Handle(s.Log, s.listSnapshots))
+	r.POST(verifyPath, control.Handle(s.Log, s.verifySnapshot))
 }
 
-// SnapshotsPath is the path about snapshots.
+// SnapshotsPath is the path about snapshots, and begins the others about them.
 const SnapshotsPath = "/admin/snapshots"
+
+const verifyPath = SnapshotsPath + "/{file}/verify"
+
+// AboutSnapshots reports whether the node that makes snapshots answers a path of the operator API.
+func AboutSnapshots(path string) bool { return control.Below(path, []string{SnapshotsPath}) }

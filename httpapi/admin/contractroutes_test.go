@@ -47,12 +47,16 @@ func whole(t *testing.T) *fixture {
 	f := newFixture(t)
 	f.options.Clock = clock.New(clock.Sources{Wall: func() pix.Millis { return testNow }, Elapsed: func() pix.Millis { return 0 }}, 0)
 	f.options.Clock.Stated(testNow + 7)
-	f.options.Cluster, f.options.Snapshots = fakeNodes{}, &fakeSnapshots{running: &SnapshotRun{StartedAt: 1, Base: "b", Stage: "packing"}, last: &SnapshotRun{StartedAt: 1, FinishedAt: 2, Path: "p", Err: "e"}}
+	f.options.Cluster, f.options.Snapshots = fakeNodes{}, &fakeSnapshots{checking: &SnapshotCheck{StartedAt: 1, Stage: "records"}, checked: &SnapshotCheck{StartedAt: 1, FinishedAt: 2, Err: "e"}, running: &SnapshotRun{StartedAt: 1, Base: "b", Stage: "packing"}, last: &SnapshotRun{StartedAt: 1, FinishedAt: 2, Path: "p", Err: "e"}}
 	f.options.Metrics = func(ctx *fasthttp.RequestCtx) {
 		ctx.SetContentType("text/plain; version=0.0.4; charset=utf-8; escaping=underscores")
 		ctx.SetBodyString("pixd_up 1\n")
 	}
 	f.options.Audit = func() (any, error) { return auditReport(), nil }
+	f.options.BeginAudit = func() (AuditRun, error) { return AuditRun{StartedAt: 1, Stage: "book"}, nil }
+	f.options.AuditRuns = func() (running, last *AuditRun) {
+		return &AuditRun{StartedAt: 3, Stage: "records", Accounts: 1, OfAccounts: 2, Records: 5}, &AuditRun{StartedAt: 1, FinishedAt: 2, Report: auditReport()}
+	}
 	f.handler = New(f.options)
 	return f
 }
@@ -105,6 +109,8 @@ func TestAnswersOfOthers(t *testing.T) {
 		{"POST", "/admin/cluster/nodes", `{}`, 400},
 		{"DELETE", "/admin/cluster/nodes/c", "", 200},
 		{"GET", "/admin/audit", "", 200},
+		{"POST", "/admin/audit", "", 202},
+		{"GET", "/admin/audit/run", "", 200},
 	} {
 		if status, got := f.send(v.method, v.path, v.body); status != v.status {
 			t.Errorf("%s %s %s: %d %s", v.method, v.path, v.body, status, got)

@@ -11,7 +11,7 @@ import (
 	"pixd/httpapi/control"
 )
 
-// Snapshots makes and lists snapshots of the journal.
+// Snapshots makes, lists and verifies snapshots of the journal.
 type Snapshots interface {
 	// Start begins a snapshot and does not wait for it. base makes it an increment upon the snapshot
 	// of that name, or, with AutoBase, upon the newest one that can be used, if there is one; empty:
@@ -23,6 +23,12 @@ type Snapshots interface {
 	Runs() (running, last *SnapshotRun)
 	// List returns all snapshots, newest first.
 	List() ([]Snapshot, error)
+	// Verify begins to verify the snapshot of a name, and does not wait for it. Errors: a Problem where
+	// there is none of that name, one is being made or verified, or too little disk is free.
+	Verify(file string) (SnapshotCheck, error)
+	// Checks returns the verification that runs, and the one that ended last since the start; nil: there
+	// is none.
+	Checks() (running, last *SnapshotCheck)
 }
 
 // AutoBase stands for the newest snapshot that can be used.
@@ -120,7 +126,7 @@ func behind(all []Snapshot, name string) []Snapshot {
 }
 
 // listSnapshots is GET /admin/snapshots?cursor=&limit=: newest first, with the one that is
-// being made and the one that ended last.
+// being made and the one that ended last, and so for verifications.
 func (s *service) listSnapshots(ctx *fasthttp.RequestCtx) (int, any, error) {
 	limit, err := control.ReadLimit(ctx)
 	if err != nil {
@@ -136,11 +142,15 @@ func (s *service) listSnapshots(ctx *fasthttp.RequestCtx) (int, any, error) {
 	}
 	l := struct {
 		control.List
-		Running *runRow `json:"running"`
-		Last    *runRow `json:"last"`
+		Running   *runRow   `json:"running"`
+		Last      *runRow   `json:"last"`
+		Verifying *checkRow `json:"verifying"`
+		Verified  *checkRow `json:"verified"`
 	}{List: control.List{Data: []any{}}}
 	running, last := s.Snapshots.Runs()
 	l.Running, l.Last = runOf(running), runOf(last)
+	checking, checked := s.Snapshots.Checks()
+	l.Verifying, l.Verified = checkOf(checking), checkOf(checked)
 	if after != "" {
 		all = behind(all, after)
 	}

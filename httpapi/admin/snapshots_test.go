@@ -14,10 +14,21 @@ import (
 
 // fakeSnapshots is a folder with five snapshots, of which one cannot be read.
 type fakeSnapshots struct {
-	running, last *SnapshotRun
-	refuse        error
-	base          string // of the newest start
+	running, last     *SnapshotRun
+	checking, checked *SnapshotCheck
+	refuse            error
+	base              string // of the newest start
+	file              string // of the newest verification
 }
+
+// Verify implements Snapshots.
+func (f *fakeSnapshots) Verify(file string) (SnapshotCheck, error) {
+	f.file = file
+	return SnapshotCheck{File: file, StartedAt: testNow, Stage: "checksum"}, f.refuse
+}
+
+// Checks implements Snapshots.
+func (f *fakeSnapshots) Checks() (running, last *SnapshotCheck) { return f.checking, f.checked }
 
 // Start implements Snapshots.
 func (f *fakeSnapshots) Start(base string) (SnapshotRun, error) {
@@ -147,6 +158,63 @@ func TestSnapshotsBehind(t *testing.T) {
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("behind %s: %q, want %s", name, got, want)
+		}
+	}
+}
+
+// TestSnapshotVerify checks how a verification is begun, that its beginning is on record, and what the list
+// says of it.
+func TestSnapshotVerify(t *testing.T) {
+	f, fake := newFixture(t), &fakeSnapshots{}
+	f.options.Snapshots = fake
+	f.handler = New(f.options)
+	const path, at = "/admin/snapshots/pixd-20260131T120005Z-5.snap/verify", `"started_at":"`
+	begun := `{"file":"pixd-20260131T120005Z-5.snap","status":"running",` + at + testNow.String() + `","stage":"checksum","bytes_done":0,"bytes_total":0,"batches_done":0,"batches_total":0,` +
+		`"records_done":0,"rows_done":0,"finished_at":null,"totals":null,"error":null}`
+	f.expect("POST", path, "", 202, begun)
+	if fake.file != "pixd-20260131T120005Z-5.snap" {
+		t.Error(fake.file)
+	}
+	if actions := f.expect("GET", "/admin/actions", "", 200, `{…`); !strings.Contains(actions, `"method":"POST","path":"`+path+`"`) {
+		t.Error(actions)
+	}
+	state := func(want string) {
+		t.Helper()
+		if got := f.expect("GET", "/admin/snapshots?limit=1", "", 200, `{…`); !strings.HasSuffix(got, want) {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+	state(`"verifying":null,"verified":null}`)
+	fake.checking = &SnapshotCheck{File: "x", StartedAt: testNow, Stage: "records", Done: 8, Total: 9, Records: 3, Batches: 1, OfBatches: 2, Rows: 4}
+	fake.checked = &SnapshotCheck{File: "y", StartedAt: testNow, FinishedAt: testNow + 1, Stage: "tables", Totals: &SnapshotTotals{
+		Position: 7, Records: 9, Rows: 11, Accounts: 1, Balance: new(big.Int).Lsh(big.NewInt(1), 70), Pending: new(big.Int), MEDHeld: big.NewInt(5),
+	}}
+	state(`"verifying":{"file":"x","status":"running",` + at + testNow.String() + `","stage":"records","bytes_done":8,"bytes_total":9,"batches_done":1,"batches_total":2,"records_done":3,"rows_done":4,"finished_at":null,"totals":null,"error":null},` +
+		`"verified":{"file":"y","status":"passed",` + at + testNow.String() + `","stage":null,"bytes_done":0,"bytes_total":0,"batches_done":0,"batches_total":0,"records_done":0,"rows_done":0,"finished_at":"` + (testNow + 1).String() +
+		`","totals":{"position":7,"records":9,"rows":11,"accounts":1,"balance":1180591620717411303424,"pending":0,"med_held":5},"error":null}}`)
+	fake.checking, fake.checked = nil, &SnapshotCheck{File: "y", StartedAt: testNow, FinishedAt: testNow, Err: "it is damaged"}
+	state(`"verifying":null,"verified":{"file":"y","status":"failed",` + at + testNow.String() + `","stage":null,"bytes_done":0,"bytes_total":0,"batches_done":0,"batches_total":0,"records_done":0,"rows_done":0,"finished_at":"` +
+		testNow.String() + `","totals":null,"error":"it is damaged"}}`)
+	for _, refusal := range []*control.Problem{control.Missing("x"), control.Refuse(409, "x"), control.Refuse(503, "x")} {
+		fake.refuse = refusal
+		f.expect("POST", path, "", refusal.Status, problem(refusal.Status, "x"))
+	}
+}
+
+// TestSnapshotsElsewhere checks that all paths about snapshots go to the node that makes them.
+func TestSnapshotsElsewhere(t *testing.T) {
+	f, fake := newFixture(t), &fakeSnapshots{}
+	f.options.OnSnapshots = NewSnapshots(fake, f.options.Log)
+	f.handler = New(f.options)
+	f.expect("POST", "/admin/snapshots", "", 202, `{…`)
+	f.expect("POST", "/admin/snapshots/x/verify", "", 202, `{…`)
+	f.expect("GET", "/admin/snapshots/x/verify", "", 405, problem(405, "this path does not take this method"))
+	if fake.file != "x" {
+		t.Error("it was not asked")
+	}
+	for path, want := range map[string]bool{"/admin/snapshots": true, "/admin/snapshots/x/verify": true, "/admin/snapshotsx": false, "/admin/audit": false} {
+		if AboutSnapshots(path) != want {
+			t.Error(path)
 		}
 	}
 }
