@@ -49,7 +49,9 @@ func (f *Figures) Read(now pix.Millis) (console.Figures, error) {
 	for _, family := range all {
 		m[family.GetName()] = family.GetMetric()
 	}
-	s := sums{now, m.by("pixd_transactions_total", "kind", "outcome", "asked"), m.times("pixd_http_request_duration_seconds", "merchant"), m.times("pixd_journal_commit_seconds", "")}
+	moved := m.by("pixd_transactions_total", "kind", "outcome", "asked")
+	moved["payment"] = m.by("pixd_transactions_total", "kind", "outcome", "settled")["payment"]
+	s := sums{now, moved, m.times("pixd_http_request_duration_seconds", "merchant"), m.times("pixd_journal_commit_seconds", "")}
 	was := f.before
 	f.before = s
 	waits := m.by("pixd_transfers_waiting", "for", "", "")

@@ -151,7 +151,7 @@ func (c *console) page(p pageRoute) fasthttp.RequestHandler {
 		status := fasthttp.StatusOK
 		if err := p.fill(v); err != nil {
 			status, v.Problem = v.judge(err)
-			v.Page, v.Data = "failed", nil
+			v.Page, v.Data = "problem_page", nil
 		}
 		c.draw(ctx, status, v)
 	})
@@ -167,7 +167,7 @@ func (v *visit) judge(err error) (status int, text string) {
 		return fasthttp.StatusBadGateway, v.Lang.say("unknown")
 	}
 	v.Log.Error("console: a page failed", "path", string(v.ctx.Path()), "error", err)
-	return fasthttp.StatusInternalServerError, v.Lang.say("internal")
+	return fasthttp.StatusInternalServerError, v.Lang.say("internal_error")
 }
 
 // form returns a handler that carries out a form once, however often it is sent, and has the browser read the page
