@@ -74,14 +74,15 @@ type accountPage struct {
 // filter is a parameter by which transactions are selected, and the values that it may have.
 type filter struct {
 	Name   string
+	Word   string
 	Values []string // empty: any text
 }
 
 // transactionFilters select transactions of an account.
 var transactionFilters = []filter{
-	{"status", []string{"settled", "rejected", "failed", "processing", "active"}},
-	{"direction", []string{"inbound", "outbound"}}, {"type", []string{"pix", "ted", "internal"}},
-	{"date_from", nil}, {"date_to", nil}, {"external_id", nil},
+	{"status", "state", []string{"settled", "rejected", "failed", "processing", "active"}},
+	{"direction", "direction", []string{"inbound", "outbound"}}, {"type", "type", []string{"pix", "ted", "internal"}},
+	{"date_from", "date_from", nil}, {"date_to", "date_to", nil}, {"external_id", "external_id", nil},
 }
 
 // showAccount shows an account with all that belongs to it.
@@ -213,4 +214,12 @@ func (e *lifeEntry) Linked() string {
 		return "/transactions?id=" + url.QueryEscape(*e.ID)
 	}
 	return ""
+}
+
+// State is the word for the status after an entry.
+func (e *lifeEntry) State() string {
+	if strings.HasPrefix(e.Kind, "case_") {
+		return "case_" + *e.Status
+	}
+	return *e.Status
 }

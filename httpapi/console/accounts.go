@@ -48,7 +48,8 @@ type setting struct {
 	Path        []string
 }
 
-// settingsOf are the settings of an account as its form has them.
+// settingsOf are the settings of an account as its form has them. The document is masked: what differs from that is a
+// new one.
 func settingsOf(a *account, l language) []setting {
 	amount := func(n *pix.Amount) string {
 		if n == nil {
@@ -75,7 +76,7 @@ func settingsOf(a *account, l language) []setting {
 		window = *a.Window
 	}
 	return []setting{
-		{"name", a.Name, "text", []string{"name"}}, {"document", a.Document, "text", []string{"document"}}, {"city", a.City, "text", []string{"city"}},
+		{"name", a.Name, "text", []string{"name"}}, {"document", masked(a.Document), "text", []string{"document"}}, {"city", a.City, "text", []string{"city"}},
 		{"cash_in_fixed", amount(&in.Fixed), "money", []string{"fees", "cash_in", "fixed"}},
 		{"cash_in_bps", strconv.FormatInt(in.BPS, 10), "whole", []string{"fees", "cash_in", "bps"}},
 		{"cash_out_fixed", amount(&out.Fixed), "money", []string{"fees", "cash_out", "fixed"}},

@@ -85,6 +85,9 @@ func (l language) number(n float64, decimals int) string {
 
 // Count writes a whole number.
 func (l language) Count(n any) string {
+	if p, is := n.(*int); is {
+		n = *p
+	}
 	text := fmt.Sprint(n)
 	if strings.HasPrefix(text, "-") {
 		return "-" + l.grouped(text[1:])
