@@ -165,7 +165,8 @@ func (h richHistory) Life(id string) (*ledger.Life, error) {
 	return &ledger.Life{
 		Owned: *o, Original: &payment, Complete: true,
 		Records: []*ledger.Record{
-			{Account: 7, Seq: 2, Time: testNow - 5, Kind: ledger.CaseOpened, Body: ledger.Body{Case: k.Case}}, r,
+			{Account: 7, Seq: 2, Time: testNow - 5, Kind: ledger.CaseOpened, Body: ledger.Body{Case: k.Case}},
+			r,
 			{Account: 7, Seq: 4, Time: testNow + 5, Kind: ledger.RefundHeld, Body: ledger.Body{Tx: &refund, Events: []pix.EventKind{pix.EventRefundFailed}}},
 		},
 		Deliveries: []ledger.DeliveryItem{
