@@ -159,6 +159,9 @@ func TestSnapshotVerifyAlone(t *testing.T) {
 	if made := w.snap(); made == "" {
 		t.Error("no snapshot was made meanwhile")
 	}
+	if all, err := w.snapshots.List(); err != nil || len(all) != 2 {
+		t.Errorf("the one that is verified was removed: %+v, %v", all, err)
+	}
 	fs.goOn()
 	w.becomes("verified", 20*time.Second, func() bool { running, last := w.checks(); return running == nil && last.Status == "passed" })
 	fs.hold("checkpoint")
