@@ -93,10 +93,13 @@ func showAccount(v *visit) error {
 	}
 	p.Settings = settingsOf(&p.Account, v.Lang)
 	q := url.Values{"limit": {"25"}}
-	for _, f := range append(transactionFilters, filter{Name: "cursor"}) {
+	for _, f := range transactionFilters {
 		if text := v.Arg(f.Name); text != "" {
 			q.Set(f.Name, text)
 		}
+	}
+	if cursor := v.arg("cursor"); cursor != "" {
+		q.Set("cursor", cursor)
 	}
 	var keys list[pixKey]
 	var credentials list[apiKey]

@@ -1,0 +1,162 @@
+package console
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const shop = `{"account_id":"acc_x","name":"Loja","document":"12345678909","city":"RECIFE","active":true,"fees":{"cash_in":{"fixed":100,"bps":50},"cash_out":{"fixed":0,"bps":0}},` +
+	`"cash_out_ceiling":0,"approval_threshold":500000,"block_cnpj_out":true,"authorized_cnpjs":["12345678000195"],"repeat_window":"12h","balance":10000}`
+
+func shopAPI(method, path string, _ []byte) (int, string) {
+	switch {
+	case method == "POST" && path == "/admin/accounts":
+		return 201, shop
+	case path == "/admin/accounts/acc_x" && method == "PATCH":
+		return 200, shop
+	case path == "/admin/accounts/acc_x":
+		return 200, shop
+	case method == "POST":
+		return 201, `{}`
+	}
+	return 200, `{"data":[],"next_cursor":null}`
+}
+
+// inputs returns the values of the settings' form of the shop's page.
+func (f *fixture) inputs(cookie string) url.Values {
+	form := f.fill("/console/accounts/acc_x", cookie)
+	for _, s := range settingsOf(readShop(), portuguese) {
+		form.Set(s.Name, s.Value)
+		form.Set("was_"+s.Name, s.Value)
+	}
+	return form
+}
+
+func readShop() *account {
+	a := account{ID: "acc_x", Name: "Loja", Document: "12345678909", City: "RECIFE", Active: true, Window: new("12h"), Authorized: []string{"12345678000195"}, BlockCNPJ: new(true), Threshold: amountOf(500_000), Ceiling: amountOf(0)}
+	a.Fees = &struct {
+		In  fee `json:"cash_in"`
+		Out fee `json:"cash_out"`
+	}{In: fee{100, 50}}
+	return &a
+}
+
+// TestChangeAccount checks that a change sends what differs alone, that nothing is sent where nothing differs, and that
+// what another has changed meanwhile is said.
+func TestChangeAccount(t *testing.T) {
+	for name, c := range map[string]struct {
+		change      map[string]string
+		asked, says string
+	}{
+		"nothing": {nil, "", "Nada mudou."},
+		"all": {map[string]string{
+			"name": "Loja2", "cash_in_fixed": "0,25", "cash_out_bps": "7", "cash_out_ceiling": "1.000,00", "approval_threshold": "", "block_cnpj_out": "",
+			"authorized_cnpjs": "12345678000195\r\n22345678000195", "document": "98765432100",
+		}, `olga PATCH /admin/accounts/acc_x {"approval_threshold":null,"authorized_cnpjs":["12345678000195","22345678000195"],"block_cnpj_out":false,"cash_out_ceiling":10000000,` +
+			`"document":"98765432100","fees":{"cash_in":{"fixed":2500},"cash_out":{"bps":7}},"name":"Loja2"}`, "Alterado."},
+		"meanwhile":         {map[string]string{"name": "Loja 3", "was_name": "Loja before"}, "", "Nome: outra pessoa mudou para «Loja»"},
+		"the same as other": {map[string]string{"name": "Loja", "was_name": "Loja before"}, "", "Nada mudou."},
+		"no amount":         {map[string]string{"cash_out_ceiling": "1,2,3"}, "", "Limite por envio (vazio: nenhum): valor inválido."},
+		"no number":         {map[string]string{"cash_in_bps": "x"}, "", "Tarifa de recebimento, pontos-base: valor inválido."},
+	} {
+		f := newFixture(t)
+		f.api = shopAPI
+		cookie := f.login(olgaToken)
+		form := f.inputs(cookie)
+		for field, value := range c.change {
+			form.Set(field, value)
+		}
+		p := f.send("POST", "/console/accounts/acc_x", cookie, form.Encode())
+		got := f.send("GET", p.to, cookie, "")
+		f.says(got, 200, c.says)
+		if c.asked == "" && len(f.asked) > 0 || c.asked != "" && (len(f.asked) != 1 || f.asked[0] != c.asked+" "+form.Get("key")) {
+			t.Errorf("%s asks %q\nwant %q", name, f.asked, c.asked)
+		}
+		if value := c.change["cash_out_ceiling"]; c.asked == "" && value != "" {
+			f.says(got, 200, `name="cash_out_ceiling" value="`+value+`"`)
+		}
+	}
+}
+
+// TestOpenAccount checks that an account is opened with what was filled in, and that a refused form keeps it.
+func TestOpenAccount(t *testing.T) {
+	f := newFixture(t)
+	f.api = shopAPI
+	cookie := f.login(olgaToken)
+	form := f.fill("/console/accounts/new", cookie, "name", " Loja ", "document", "12345678909", "approval_threshold", "50,00", "city", "")
+	p := f.send("POST", "/console/accounts/new", cookie, form.Encode())
+	if want := []string{`olga POST /admin/accounts {"approval_threshold":500000,"document":"12345678909","name":"Loja"} ` + form.Get("key")}; !slices.Equal(f.asked, want) || !strings.HasPrefix(p.to, "/console/accounts/acc_x?done=") {
+		t.Errorf("%q %q", f.asked, p.to)
+	}
+	f.says(f.send("GET", p.to, cookie, ""), 200, "Conta aberta.", "***.456.789-**")
+	form = f.fill("/console/accounts/new", cookie, "name", "A & B", "document", "12345678909", "cash_out_ceiling", "muito")
+	p = f.send("POST", "/console/accounts/new", cookie, form.Encode())
+	f.says(f.send("GET", p.to, cookie, ""), 200, "valor inválido", `value="A &amp; B"`, `value="muito"`)
+}
+
+// TestReveal checks that documents are masked, but for those that were asked for on record.
+func TestReveal(t *testing.T) {
+	f := newFixture(t)
+	f.api = shopAPI
+	cookie := f.login(olgaToken)
+	if p := f.send("GET", "/console/accounts/acc_x", cookie, ""); strings.Contains(p.body, "12345678909") || !strings.Contains(p.body, "***.456.789-**") {
+		t.Errorf("not masked:\n%s", p.body)
+	}
+	form := f.fill("/console/accounts/acc_x", cookie, "subject", "acc_x")
+	p := f.send("POST", "/console/disclosures", cookie, form.Encode())
+	f.says(f.send("GET", p.to, cookie, ""), 200, "<dd>12345678909 ", "ficou registrado")
+	if want := []string{`olga POST /admin/disclosures {"subject":"acc_x"} ` + form.Get("key")}; !slices.Equal(f.asked, want) {
+		t.Errorf("%q", f.asked)
+	}
+	if p := f.send("GET", "/console/accounts/acc_x", cookie, ""); strings.Contains(p.body, "12345678909") {
+		t.Error("shown without being asked for again")
+	}
+}
+
+// TestForms checks what each other form asks of the API, and which page it leads to.
+func TestForms(t *testing.T) {
+	for path, c := range map[string]struct{ fields, asked, to string }{
+		"/accounts/acc_x/active":          {"active=no", `PATCH /admin/accounts/acc_x {"active":false}`, "/accounts/acc_x"},
+		"/accounts/acc_x/pix-keys":        {"key_type=evp&pix_key=", `POST /admin/accounts/acc_x/pix-keys {"key_type":"evp"}`, "/accounts/acc_x"},
+		"/accounts/acc_x/pix-keys/remove": {"pix_key=a%2Bb@x.com", "DELETE /admin/accounts/acc_x/pix-keys/a+b@x.com", "/accounts/acc_x"},
+		"/accounts/acc_x/api-keys/revoke": {"client_id=cli_a", "DELETE /admin/api-keys/cli_a", "/accounts/acc_x"},
+		"/med/med_a/close":                {"result=AGREED&details=x", `POST /admin/med/med_a/analysis {"details":"x","result":"AGREED"}`, "/med/med_a"},
+		"/med/med_a/refund":               {"", `POST /admin/med/med_a/refund {"operator":"olga"}`, "/med/med_a"},
+		"/med/med_a/resume":               {"", `POST /admin/med/med_a/resume {"operator":"olga"}`, "/med/med_a"},
+		"/deliveries":                     {"delivery=dlv_a", "POST /admin/webhook-deliveries/dlv_a/retry", "/deliveries"},
+		"/webhooks/retry":                 {"webhook=whk_a", "POST /admin/webhooks/whk_a/retry", "/webhooks"},
+		"/webhooks/pause":                 {"webhook=whk_a&active=no", `PATCH /admin/webhooks/whk_a {"active":false}`, "/webhooks"},
+		"/audit":                          {"", "POST /admin/audit", "/audit"},
+		"/snapshots":                      {"base=auto", `POST /admin/snapshots {"base":"auto"}`, "/snapshots"},
+		"/snapshots/verify":               {"file=pixd-1.snap", "POST /admin/snapshots/pixd-1.snap/verify", "/snapshots"},
+	} {
+		f := newFixture(t)
+		f.api = shopAPI
+		cookie := f.login(olgaToken)
+		form := f.fill("/console/accounts/new", cookie)
+		p := f.send("POST", "/console"+path, cookie, form.Encode()+"&"+c.fields)
+		if want := "olga " + c.asked + " " + form.Get("key"); len(f.asked) != 1 || strings.ReplaceAll(f.asked[0], "%2B", "+") != want || p.to != "/console"+c.to+"?done="+form.Get("key") {
+			t.Errorf("%s asks %q, leads to %q\nwant %q", path, f.asked, p.to, want)
+		}
+	}
+}
+
+// TestFiles checks that statements and receipts are the API's own answers, for whoever has logged in.
+func TestFiles(t *testing.T) {
+	f := newFixture(t)
+	f.api = func(_, path string, _ []byte) (int, string) { return 200, path }
+	cookie := f.login(veraToken)
+	for path, want := range map[string]string{
+		"/console/accounts/acc_x/statement?from=2026-01-01&format=csv&other=1": "/admin/accounts/acc_x/statement?format=csv&from=2026-01-01",
+		"/console/transactions/PIXOUT%201/receipt":                             "/admin/transactions/PIXOUT%201/receipt",
+	} {
+		if p := f.send("GET", path, cookie, ""); p.status != 200 || p.body != want {
+			t.Errorf("%s: %d %q", path, p.status, p.body)
+		}
+		if p := f.send("GET", path, "", ""); p.status != 303 {
+			t.Errorf("%s without a session: %d", path, p.status)
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package console
+
+import (
+	"math/big"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-json"
+)
+
+// evil is in every text that the API answers in these tests.
+const evil = `"'><script>alert(1)</script><img src=x onerror=alert(1)>`
+
+// filled returns a value with a text, a number, or one entry everywhere.
+func filled(t reflect.Type) reflect.Value {
+	v := reflect.New(t).Elem()
+	switch {
+	case t == reflect.TypeFor[*big.Int]():
+		return reflect.ValueOf(big.NewInt(123_456_789))
+	case t.Kind() == reflect.Pointer:
+		v.Set(reflect.New(t.Elem()))
+		v.Elem().Set(filled(t.Elem()))
+	case t.Kind() == reflect.Struct:
+		for i := range t.NumField() {
+			if t.Field(i).IsExported() || t.Field(i).Anonymous && t.Field(i).Type.Kind() == reflect.Struct {
+				if f := v.Field(i); f.CanSet() {
+					f.Set(filled(t.Field(i).Type))
+				}
+			}
+		}
+	case t.Kind() == reflect.Slice:
+		v.Set(reflect.Append(v, filled(t.Elem())))
+	case t.Kind() == reflect.String:
+		v.SetString(evil)
+	case t.Kind() == reflect.Bool:
+		v.SetBool(true)
+	case v.CanInt():
+		v.SetInt(12_345_678)
+	case v.CanUint():
+		v.SetUint(12_345_678)
+	}
+	return v
+}
+
+// like is the API's answer of a type, with evil texts.
+func like[T any]() string {
+	b, err := json.Marshal(filled(reflect.TypeFor[T]()).Interface())
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// answers are the API's answers by the beginnings of their paths, the more special ones first.
+var answers = []struct{ path, answer string }{
+	{"/admin/payouts?", like[list[payout]]()},
+	{"/admin/actions?", like[list[action]]()},
+	{"/admin/accounts?", like[list[account]]()},
+	{"/admin/accounts/acc_x/pix-keys", like[list[pixKey]]()},
+	{"/admin/accounts/acc_x/api-keys", like[list[apiKey]]()},
+	{"/admin/accounts/acc_x/transactions", like[list[item]]()},
+	{"/admin/accounts/acc_x", like[account]()},
+	{"/admin/webhooks?", like[list[webhook]]()},
+	{"/admin/webhook-deliveries?", like[list[delivery]]()},
+	{"/admin/med?", strings.Replace(like[list[specialReturn]](), `"next_cursor"`, `"other"`, 1)},
+	{"/admin/med/", like[specialReturn]()},
+	{"/admin/transactions/x/history", like[life]()},
+	{"/admin/alerts?", strings.Replace(like[list[alert]](), `"next_cursor"`, `"other"`, 1)},
+	{"/admin/audit/run", like[struct{ Running, Last *auditRun }]()},
+	{"/admin/snapshots?", like[snapshotList]()},
+}
+
+func evilAPI(_, path string, _ []byte) (int, string) {
+	for _, a := range answers {
+		if strings.HasPrefix(path, a.path) {
+			return 200, a.answer
+		}
+	}
+	return 404, `{"error":{"status":404,"message":"no such path"}}`
+}
+
+// element finds an element that a text of the API would have made.
+var element = regexp.MustCompile(`<script>|<img src=x|onerror=alert\(1\)>[^<]*"|href="[^"]*<`)
+
+// TestPages draws each page in each language with evil texts, for whoever may write and who may not.
+func TestPages(t *testing.T) {
+	f := newFixture(t)
+	f.api = evilAPI
+	f.live.Publish(Figures{At: f.now, Payments: 1234.56, Queued: 3, Role: evil})
+	for _, token := range []string{rootToken, veraToken} {
+		cookie := f.login(token)
+		for _, p := range allPages {
+			if strings.HasPrefix(p.path, "/sandbox") {
+				continue // tested with a simulator
+			}
+			path := Path + strings.Replace(p.path, "{id}", map[bool]string{true: "acc_x", false: "med_x"}[strings.HasPrefix(p.path, "/accounts")], 1)
+			if p.path == "/transactions" {
+				path += "?id=x"
+			}
+			for _, lang := range []string{"pt-BR", "en"} {
+				got := f.send("GET", path, cookie, "", "Accept-Language", lang)
+				if got.status != 200 || !strings.HasSuffix(got.body, "</html>\n") && !strings.HasSuffix(got.body, "</html>") {
+					t.Errorf("%s: %d %s", path, got.status, got.body)
+				}
+				if found := element.FindString(got.body); found != "" {
+					t.Errorf("%s: %q in\n%s", path, found, got.body)
+				}
+				if !strings.Contains(got.body, `<html lang="`+lang+`">`) || got.header("Content-Security-Policy") != policy || got.header("Cache-Control") != "no-store" {
+					t.Errorf("%s in %s: language or headers", path, lang)
+				}
+				for _, secret := range []string{token, cookie} {
+					if strings.Contains(got.body, secret) {
+						t.Errorf("%s shows a secret", path)
+					}
+				}
+			}
+		}
+	}
+	if f.drawn.Len() > 0 {
+		t.Errorf("log: %s", f.drawn.String())
+	}
+}
+
+// TestFailedPage checks what a page says that the API refuses, or of which the outcome is unknown.
+func TestFailedPage(t *testing.T) {
+	f := newFixture(t)
+	for status, want := range map[int]struct {
+		status int
+		text   string
+	}{404: {404, "no such &lt;account&gt;"}, 503: {503, "no such &lt;account&gt;"}, 0: {502, "Não se sabe"}, 200: {500, "Erro interno"}} {
+		f.api = func(string, string, []byte) (int, string) {
+			if status == 200 {
+				return 200, "no JSON"
+			}
+			return status, `{"error":{"status":404,"message":"no such <account>"}}`
+		}
+		f.says(f.send("GET", "/console/accounts/acc_x", f.login(olgaToken), ""), want.status, want.text, "Não foi possível")
+	}
+}
+
+var said = regexp.MustCompile(`say \$?v?\.?\$?[.\w]*Lang "([a-z0-9_]+)"|say\("([a-z0-9_]+)"|did\([^\n]*?, "([a-z_]+)"|\{Name: "([a-z0-9_]+)"|"(?:one|two|three)", "([a-z0-9_]+)"|Word: +"([a-z0-9_]+)"|\{"(plot_[a-z]+)"|return "(itself_[a-z]+)"`)
+
+// TestWords checks that each word which a page or the code names is there in both languages, and that none is there for
+// nobody.
+func TestWords(t *testing.T) {
+	names, pages := map[string]bool{}, ""
+	files, _ := filepath.Glob("*.go")
+	templates, _ := filepath.Glob("pages/*.html")
+	for _, file := range append(files, templates...) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "vocabulary") {
+			continue
+		}
+		pages += string(text)
+		for _, m := range said.FindAllStringSubmatch(string(text), -1) {
+			for _, name := range m[1:] {
+				if name != "" {
+					names[name] = true
+				}
+			}
+		}
+	}
+	for _, p := range allPages {
+		names[p.name] = true
+	}
+	for name := range names {
+		if both, ok := words[name]; !ok || both[0] == "" || both[1] == "" {
+			t.Errorf("no word %q", name)
+		}
+	}
+	for name, both := range words {
+		if strings.Count(both[0], "%") != strings.Count(both[1], "%") {
+			t.Errorf("%s: %q", name, both)
+		}
+		if !names[name] && !strings.Contains(pages, `"`+name+`"`) && !fromAPI(name) {
+			t.Errorf("nobody says %q", name)
+		}
+	}
+}
+
+// fromAPI reports whether a word is one that the API answers with: of a line of time, or a status.
+func fromAPI(name string) bool {
+	for _, prefix := range []string{"case_", "delivery", "verify_", "stage_", "payout_", "refund_", "charge_", "payment_", "return_", "sandbox"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return slices.Contains([]string{"credited", "original", "event", "approval_first", "registered", "removed", "pending", "inbound", "outbound", "pix", "ted", "internal",
+		"active", "queued", "sending", "pending_approval", "accepted", "settled", "rejected", "failed", "completed", "processing", "refused", "dropped", "delivered", "dead", "approved", "declined"}, name)
+}
