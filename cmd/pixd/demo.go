@@ -54,8 +54,9 @@ func demo(ctx context.Context, out io.Writer, s *engine.Served, dataDir string) 
 		t.Again = true
 		t.Supplier = fmt.Sprintf("supplier+%d@example.com", n+1)
 	}
+	t.Reveal = "cat '" + token + "'"
 	if s.Config.AdminToken != "" { // the token came from the environment, so there is no token file
-		t.Token = "$PIXD_ADMIN_TOKEN"
+		t.Token, t.Reveal = "$PIXD_ADMIN_TOKEN", "that of PIXD_ADMIN_TOKEN"
 	}
 	t.Payment = pix.EndToEnd(payerISPB, pix.Millis(time.Now().UnixMilli()), pix.RandomSuffix(drawn()))
 	return t.print(out)
@@ -92,7 +93,8 @@ func program() string {
 type tour struct {
 	Merchant, Operator, Auth, Client, Secret, Token, Account, Payment string
 	Program, Listen, Supplier                                         string
-	Again                                                             bool // the account has had a tour before
+	Reveal                                                            string // says what the operators' token is
+	Again                                                             bool   // the account has had a tour before
 }
 
 //go:embed tour.txt

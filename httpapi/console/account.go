@@ -147,7 +147,7 @@ func (c *console) file(path func(v *visit) string) fasthttp.RequestHandler {
 	return c.headed(func(ctx *fasthttp.RequestCtx) {
 		v := c.visitor(ctx)
 		if v == nil {
-			redirect(ctx, Path+"/login")
+			toLogin(ctx)
 			return
 		}
 		ctx.Request.SetRequestURI(path(v))

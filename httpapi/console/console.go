@@ -117,6 +117,10 @@ func (c *console) headed(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
 		setLanguage(ctx, c.Secure)
+		if from := ctx.Request.Header.Peek("Sec-Fetch-Site"); ctx.IsPost() && len(from) > 0 && string(from) != "same-origin" {
+			ctx.Error("forbidden: the form is another site's", fasthttp.StatusForbidden)
+			return
+		}
 		next(ctx)
 	}
 }

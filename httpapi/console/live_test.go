@@ -93,8 +93,8 @@ func TestTell(t *testing.T) {
 	if err := c.tell(&watcher{after: func(int) { f.live.Publish(Figures{}) }}, english, one); !errors.Is(err, errGone) {
 		t.Errorf("a browser that has gone: %v", err)
 	}
-	for _, path := range []string{"/console/live", "/console/plots"} {
-		if p := f.send("GET", path, "", ""); p.status != 401 {
+	for _, path := range []string{"/console/live", "/console/plots", "/console/audit"} {
+		if p := f.send("GET", path, "", "", "HX-Request", "true"); p.status != 401 || path != "/console/live" && p.header("HX-Redirect") != "/console/login" {
 			t.Errorf("%s without a session: %d", path, p.status)
 		}
 	}

@@ -117,6 +117,16 @@ func (c *console) logOut(ctx *fasthttp.RequestCtx) {
 	redirect(ctx, Path+"/login")
 }
 
+// toLogin has the browser read the login page, also where a script asks for a part of a page.
+func toLogin(ctx *fasthttp.RequestCtx) {
+	if len(ctx.Request.Header.Peek("HX-Request")) > 0 {
+		ctx.Response.Header.Set("HX-Redirect", Path+"/login")
+		ctx.Error("no session", fasthttp.StatusUnauthorized)
+		return
+	}
+	redirect(ctx, Path+"/login")
+}
+
 // redirect has the browser read another page of the console.
 func redirect(ctx *fasthttp.RequestCtx, to string) {
 	ctx.Response.Header.Set(fasthttp.HeaderLocation, to)

@@ -94,7 +94,7 @@ func (v *visit) lines(hour []Figures, about, unit string, lines []drawn) (templa
 func (c *console) plots(ctx *fasthttp.RequestCtx) {
 	v := c.visitor(ctx)
 	if v == nil {
-		ctx.Error("no session", fasthttp.StatusUnauthorized)
+		toLogin(ctx)
 		return
 	}
 	v.Page = "overview"

@@ -22,7 +22,7 @@ const (
 	// mostSessions is how many sessions there may be at once. With more, the oldest one ends.
 	mostSessions = 1000
 	// mostForms is how many forms of a session are remembered.
-	mostForms = 1000
+	mostForms = 200
 	// wrongLogins is how many wrong tokens an address may try in a minute.
 	wrongLogins = 5
 )

@@ -111,6 +111,16 @@ func TestForged(t *testing.T) {
 	if len(f.asked) > 0 {
 		t.Errorf("done: %q", f.asked)
 	}
+	elsewhere := f.fill("/console/approvals", mine, "payout", "PIXOUT1", "word", "approve").Encode()
+	for _, from := range []string{"cross-site", "same-site", "none"} {
+		if p := f.send("POST", "/console/approvals", mine, elsewhere, "Sec-Fetch-Site", from); p.status != 403 || len(f.asked) > 0 {
+			t.Errorf("a form of another site (%s): %d %q", from, p.status, f.asked)
+		}
+	}
+	if p := f.send("POST", "/console/approvals", mine, elsewhere, "Sec-Fetch-Site", "same-origin"); p.status != 303 || len(f.asked) != 1 {
+		t.Errorf("a form of the console itself: %d %q", p.status, f.asked)
+	}
+	f.asked = nil
 	right := f.fill("/console/approvals", mine, "payout", "PIXOUT1", "word", "approve")
 	right.Del("key")
 	if p := f.send("POST", "/console/approvals", mine, right.Encode()); p.status != 400 || len(f.asked) > 0 {

@@ -140,7 +140,7 @@ func (c *console) page(p pageRoute) fasthttp.RequestHandler {
 	return c.headed(func(ctx *fasthttp.RequestCtx) {
 		v := c.visitor(ctx)
 		if v == nil {
-			redirect(ctx, Path+"/login")
+			toLogin(ctx)
 			return
 		}
 		v.Page = p.name
@@ -220,7 +220,7 @@ func (v *visit) carryOut(f formRoute) outcome {
 		}
 	}
 	o := f.do(v)
-	if o.Problem != "" {
+	if o.Problem != "" && len(v.ctx.PostBody()) <= mostKept {
 		o.fields, _ = url.ParseQuery(string(v.ctx.PostBody()))
 		o.fields.Del("csrf")
 	}

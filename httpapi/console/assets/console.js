@@ -25,7 +25,13 @@
 				}
 			}
 		};
-		source.onerror = () => lost("live-lost", true);
+		source.onerror = () => {
+			lost("live-lost", true);
+			if (source && source.readyState === EventSource.CLOSED) { // refused, and not tried again by the browser
+				source = null;
+				setTimeout(listen, 10000);
+			}
+		};
 	};
 
 	const lost = (id, is) => {
@@ -36,10 +42,10 @@
 	};
 
 	document.addEventListener("DOMContentLoaded", listen);
-	document.addEventListener("htmx:afterSettle", () => {
+	document.addEventListener("htmx:afterSettle", (event) => {
 		listen();
 		const main = document.getElementById("content");
-		if (main && !main.contains(document.activeElement)) {
+		if (event.detail.boosted && main && !main.contains(document.activeElement)) {
 			main.focus({preventScroll: true});
 		}
 	});
