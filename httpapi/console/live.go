@@ -128,8 +128,8 @@ func (c *console) live(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	if !c.Live.enter() {
-		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "10")
 		ctx.Error("too many browsers have the overview open", fasthttp.StatusServiceUnavailable)
+		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "10")
 		return
 	}
 	lang, one := v.Lang, v.one

@@ -120,8 +120,8 @@ func (c *console) logOut(ctx *fasthttp.RequestCtx) {
 // toLogin has the browser read the login page, also where a script asks for a part of a page.
 func toLogin(ctx *fasthttp.RequestCtx) {
 	if len(ctx.Request.Header.Peek("HX-Request")) > 0 {
-		ctx.Response.Header.Set("HX-Redirect", Path+"/login")
 		ctx.Error("no session", fasthttp.StatusUnauthorized)
+		ctx.Response.Header.Set("HX-Redirect", Path+"/login")
 		return
 	}
 	redirect(ctx, Path+"/login")
