@@ -43,6 +43,7 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	Scheme         string // "sim", or the URL of a provider
 	SchemeSecret   string // the secret shared with a provider; at least provider.SecretBytes
+	SimToken       string // the token of the simulator at Scheme, with which operators' requests to /sim are passed on to it; empty: none are
 	SchemeCA       string // file with the certificates by which an https Scheme is trusted; empty: the system's authorities
 	SchemeListen   string // address for a provider's notices; empty: the operator API takes them
 	SimDir         string // folder of the simulator's book; empty: <data-dir>/sim

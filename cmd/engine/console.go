@@ -20,8 +20,12 @@ const figuresEvery = 2 * time.Second
 func (s *Served) console(r *router.Router, tokens control.Tokens, api fasthttp.RequestHandler) {
 	live := console.NewLive(s.ending.Done())
 	s.work.Go(func() { s.measure(live) })
+	var merchant fasthttp.RequestHandler
+	if s.Sim != nil || s.Config.simElsewhere() {
+		merchant = s.asMerchant
+	}
 	console.Routes(r, console.Options{
-		API: api, Tokens: tokens, NewSecret: machine.Secret, Secure: s.certs[1] != nil, MEDWaits: s.Config.MEDSilence == silenceWaits, Live: live, Log: s.Config.Log,
+		Merchant: merchant, API: api, Tokens: tokens, NewSecret: machine.Secret, Secure: s.certs[1] != nil, MEDWaits: s.Config.MEDSilence == silenceWaits, Live: live, Log: s.Config.Log,
 	})
 }
 

@@ -40,6 +40,7 @@ type Served struct {
 	admission       *overload.Admission
 	intake          *overload.Intake
 	merchant, admin *fasthttp.Server
+	asMerchant      fasthttp.RequestHandler                 // the merchant API, for the console's sandbox
 	schemePort      net.Listener                            // the port for a provider's notices; nil if SchemeAddr is nil
 	notices         *fasthttp.Server                        // the server of a provider's notices on schemePort
 	openNotices     *notices.Open                           // counts a provider's notices that are being worked on

@@ -61,7 +61,8 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		s.meters.registry.MustRegister(lanes)
 	}
 	s.meters.registry.MustRegister(shared, equalsRefused(e.Accounts), metrics.Transactions{Of: e.Accounts.Moves()})
-	s.merchant = httpapi.NewServer(s.door(forward.Merchant, s.meters.requests.Timed("merchant", httpapi.New(o))), httpapi.ServerOptions{
+	s.asMerchant = s.door(forward.Merchant, s.meters.requests.Timed("merchant", httpapi.New(o)))
+	s.merchant = httpapi.NewServer(s.asMerchant, httpapi.ServerOptions{
 		Name: "merchant", Trusted: c.TrustedProxies, NewRequestID: machine.RequestID, Log: c.Log,
 	})
 	s.meters.merchant.Watch(s.merchant, s.connections)
@@ -148,6 +149,8 @@ func (s *Served) merchantOptions() httpapi.Options {
 
 func (s *Served) adminOptions(b Build, merchants *httpapi.Options) (admin.Options, error) {
 	n, err := s.besideOperators()
+	elsewhere, wrong := s.Config.simHandler()
+	err = errors.Join(err, wrong)
 	return admin.Options{
 		Engine: s.Accounts, Registry: s.Registry, History: s.History, Webhooks: s.webhooks,
 		Settings:     func(id pix.AccountID) (*ledger.Settings, int, error) { return account.SettingsOf(id, s.Store) },
@@ -163,7 +166,7 @@ func (s *Served) adminOptions(b Build, merchants *httpapi.Options) (admin.Option
 		Receipt:   merchants.DrawReceipt,
 		Snapshots: s.snapshots,
 		Metrics:   s.meters.handler(), GuardMetrics: s.certs[1] != nil,
-		Banks: s.banks, Version: b.Version, Commit: b.Commit, Token: s.Token, Now: s.Clock.Now, Clock: s.Clock, Log: s.Config.Log, Sim: s.Sim,
+		Banks: s.banks, Version: b.Version, Commit: b.Commit, Token: s.Token, Now: s.Clock.Now, Clock: s.Clock, Log: s.Config.Log, Sim: s.Sim, SimElsewhere: elsewhere,
 		Operators: s.Operators, ApprovalBy: s.Config.ApprovalBy, OnSnapshots: s.onSnapshots(),
 		Notices: n, Cluster: s.cluster(), Console: s.console,
 	}, err

@@ -37,7 +37,8 @@ func serveCommand() *cobra.Command {
 			"systemd is told when it serves. /metrics is for Prometheus, /docs describes the APIs.\n\n" +
 			"Values for which there is no flag: PIXD_ADMIN_TOKEN, the operators' token, of at least 16 characters " +
 			"(without it the engine makes one at the first start, in <data-dir>/admin.token); PIXD_SCHEME_SECRET, the " +
-			"secret shared with the provider of --scheme, of at least 32 bytes.\n\n" +
+			"secret shared with the provider of --scheme, of at least 32 bytes; PIXD_SIM_TOKEN, the token of a `pixd sim` at " +
+			"--scheme: /sim of the operator API, and the sandbox of its console, then reach that simulator.\n\n" +
 			"An address is a host or IP address and a port. A duration is a number and a unit, such as 200ms, 15s, 5m " +
 			"or 2h; a size 500MB or 1GiB.",
 		Example: "  pixd serve --demo\n" +
@@ -124,6 +125,7 @@ func (f *serveFlags) add(flags *pflag.FlagSet) {
 const (
 	adminToken   = "PIXD_ADMIN_TOKEN"   // the operators' token
 	schemeSecret = "PIXD_SCHEME_SECRET" // the secret shared with a provider
+	simToken     = "PIXD_SIM_TOKEN"     // the operators' token of a simulator at --scheme
 )
 
 // understand checks the flags before anything is written.
@@ -131,7 +133,7 @@ func (f *serveFlags) understand() (err error) {
 	if f.Log, err = f.logger(); err != nil {
 		return err
 	}
-	f.AdminToken, f.SchemeSecret = os.Getenv(adminToken), os.Getenv(schemeSecret)
+	f.AdminToken, f.SchemeSecret, f.SimToken = os.Getenv(adminToken), os.Getenv(schemeSecret), os.Getenv(simToken)
 	for _, p := range f.proxies {
 		for _, one := range strings.Split(p, ",") {
 			prefix, err := netip.ParsePrefix(strings.TrimSpace(one))

@@ -94,6 +94,9 @@ type Options struct {
 	Clock       *clock.Clock // engine time; nil: the path /admin/clock does not exist
 	Log         *slog.Logger
 	Sim         *sim.Sim // the simulator in this process; nil: there is none
+	// SimElsewhere answers the paths below /sim for a simulator in another process; nil: there is none, or it is not to be
+	// reached by way of this API.
+	SimElsewhere fasthttp.RequestHandler
 	// Console adds the paths of the operators' console. It gets the API as it is behind the guard: it answers a request
 	// as control.As says who it is from. nil: there is no console.
 	Console func(r *router.Router, tokens control.Tokens, api fasthttp.RequestHandler)
@@ -117,6 +120,9 @@ func New(o Options) fasthttp.RequestHandler {
 	s.routes(r)
 	if o.Sim != nil {
 		simapi.Routes(r, o.Sim, o.Now, o.Log)
+	}
+	if o.SimElsewhere != nil {
+		r.ANY("/sim/{path:*}", o.SimElsewhere)
 	}
 	if o.Notices != nil {
 		notices.Routes(r, *o.Notices)

@@ -29,6 +29,7 @@ type Options struct {
 	MEDWaits  bool                    // a special-return case that is not defended in time is left to the analyst
 	Secure    bool                    // the listener speaks TLS: the cookie is sent over TLS alone
 	Live      *Live                   // the figures of the overview
+	Merchant  fasthttp.RequestHandler // the merchant API, for the sandbox; nil: there is no simulator, and no sandbox
 	Log       *slog.Logger
 }
 
@@ -69,6 +70,9 @@ func Routes(r *router.Router, o Options) {
 	for path, of := range allFiles {
 		r.GET(Path+path, c.file(of))
 	}
+	if c.Merchant != nil {
+		c.sandboxRoutes(r)
+	}
 	r.GET(Path+"/live", c.headed(c.live))
 	r.GET(Path+"/plots", c.headed(c.plots))
 }
@@ -87,10 +91,10 @@ type formRoute struct {
 
 // readPages reads the pages' templates. Each is a file that defines the layout's "content".
 func readPages() map[string]*template.Template {
-	layout := template.Must(template.New("").Funcs(functions).ParseFS(files, "pages/layout.html", "pages/parts.html"))
+	layout := template.Must(template.New("").Funcs(functions).ParseFS(files, "pages/layout.html", "pages/*parts.html"))
 	all, pages := map[string]*template.Template{}, mustList("pages")
 	for _, file := range pages {
-		if name := strings.TrimSuffix(file, ".html"); name != "layout" && name != "parts" {
+		if name := strings.TrimSuffix(file, ".html"); name != "layout" && !strings.HasSuffix(name, "parts") {
 			all[name] = template.Must(template.Must(layout.Clone()).ParseFS(files, "pages/"+file))
 		}
 	}

@@ -23,6 +23,7 @@ var functions = template.FuncMap{
 	"size":     func(l language, n int64) string { return l.size(n) },
 	"dict":     dict,
 	"join":     strings.Join,
+	"list":     func(all ...string) []string { return all },
 }
 
 // dict makes a map of names and values, for a part that needs several.

@@ -45,7 +45,7 @@ func (k *kept) Key() string {
 
 // keptOf returns the form that a request is; nil: it is none of the console's.
 func keptOf(path, body string) *kept {
-	if slices.ContainsFunc(allForms, func(f formRoute) bool { return fits(f.path, path) }) && len(body) <= mostKept {
+	if slices.ContainsFunc(slices.Concat(allForms, sandboxForms), func(f formRoute) bool { return fits(f.path, path) }) && len(body) <= mostKept {
 		return &kept{path, body}
 	}
 	return nil

@@ -1,6 +1,9 @@
 package console
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // allPages and allForms are all pages and forms besides those of logging in and out.
 var (
@@ -65,6 +68,9 @@ func (v *visit) Menu() (all []entry) {
 	for _, name := range menu {
 		i := slices.IndexFunc(allPages, func(p pageRoute) bool { return p.name == name })
 		all = append(all, entry{allPages[i].path, name, v.Page == name || within[v.Page] == name})
+	}
+	if v.Merchant != nil {
+		all = append(all, entry{sandboxPages[0].path, "sandbox", strings.HasPrefix(v.Page, "sandbox")})
 	}
 	return all
 }

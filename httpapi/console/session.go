@@ -39,6 +39,8 @@ type session struct {
 	mu    sync.Mutex
 	done  map[string]outcome // by the key of a form: what became of it
 	order []string           // the keys in done, oldest first
+
+	sandbox sandbox
 }
 
 // sessions are the sessions, oldest first.
