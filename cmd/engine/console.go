@@ -31,13 +31,13 @@ func (s *Served) console(r *router.Router, tokens control.Tokens, api fasthttp.R
 
 // measure reads the console's figures until the engine ends.
 func (s *Served) measure(live *console.Live) {
-	of := []prometheus.Collector{s.meters.requests, s.meters.alerts, s.state(), metrics.Transactions{Of: s.Accounts.Moves()}, metrics.Webhooks{Of: s.webhooks}, s.snapshots}
+	of := []prometheus.Collector{s.meters.requests, s.meters.alerts, metrics.Transactions{Of: s.Accounts.Moves()}, metrics.Webhooks{Of: s.webhooks}, s.snapshots}
 	if s.Config.Shared != nil {
 		of = append(of, s.Config.Shared.Collectors...)
 	} else {
 		of = append(of, s.writes)
 	}
-	figures := metrics.NewFigures(of...)
+	figures := metrics.NewFigures([]prometheus.Collector{s.state()}, of...)
 	look := func() error {
 		now := s.Clock.Now()
 		if !live.Wanted(now) {

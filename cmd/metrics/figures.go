@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"maps"
 	"math"
 	"time"
 
@@ -13,15 +14,30 @@ import (
 
 // Figures reads the figures of the console's overview off some metrics.
 type Figures struct {
-	of     *prometheus.Registry
-	before sums
+	often, rarely *prometheus.Registry
+	before        sums
+	counted       pix.Millis // when rarely was gathered
+	counts        families   // what it said
 }
 
-// NewFigures reads figures off these collectors.
-func NewFigures(of ...prometheus.Collector) *Figures {
-	f := &Figures{of: prometheus.NewRegistry()}
-	f.of.MustRegister(of...)
+// countsEvery is how old, in milliseconds, figures may be that are costly to gather.
+const countsEvery = 10_000
+
+// NewFigures reads figures off these collectors, and off others that are costly to gather.
+func NewFigures(costly []prometheus.Collector, of ...prometheus.Collector) *Figures {
+	f := &Figures{often: prometheus.NewRegistry(), rarely: prometheus.NewRegistry()}
+	f.often.MustRegister(of...)
+	f.rarely.MustRegister(costly...)
 	return f
+}
+
+// gather adds the metrics of a registry by their names.
+func (f families) gather(of *prometheus.Registry) error {
+	all, err := of.Gather()
+	for _, family := range all {
+		f[family.GetName()] = family.GetMetric()
+	}
+	return err
 }
 
 // sums are the figures that only grow, at one instant.
@@ -41,13 +57,16 @@ type times struct {
 
 // Read returns the figures of this moment; those for a second are since the last call.
 func (f *Figures) Read(now pix.Millis) (console.Figures, error) {
-	all, err := f.of.Gather()
-	if err != nil {
-		return console.Figures{}, err
+	if f.counts == nil || now-f.counted >= countsEvery {
+		counts := families{}
+		if err := counts.gather(f.rarely); err != nil {
+			return console.Figures{}, err
+		}
+		f.counted, f.counts = now, counts
 	}
-	m := families{}
-	for _, family := range all {
-		m[family.GetName()] = family.GetMetric()
+	m := maps.Clone(f.counts)
+	if err := m.gather(f.often); err != nil {
+		return console.Figures{}, err
 	}
 	moved := m.by("pixd_transactions_total", "kind", "outcome", "asked")
 	moved["payment"] = m.by("pixd_transactions_total", "kind", "outcome", "settled")["payment"]

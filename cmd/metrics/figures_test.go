@@ -2,10 +2,12 @@ package metrics
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"pixd/actors/pix"
 	"pixd/httpapi/console"
 )
 
@@ -24,13 +26,15 @@ func TestFigures(t *testing.T) {
 		gauges[name] = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name}, []string{label})
 		of = append(of, gauges[name])
 	}
+	costly := gauges["pixd_transfers_waiting"]
+	of = slices.DeleteFunc(of, func(c prometheus.Collector) bool { return c == prometheus.Collector(costly) })
 	set := func(name, value string, n float64) { gauges[name].WithLabelValues(value).Set(n) }
 	add := func(kind, outcome string, n float64) { moved.WithLabelValues(kind, outcome).Add(n) }
 	add("payout", "asked", 1000)
 	for range 100 {
 		requests.WithLabelValues("merchant", "a").Observe(5)
 	}
-	f := NewFigures(of...)
+	f := NewFigures([]prometheus.Collector{costly}, of...)
 	first, err := f.Read(1_000_000)
 	if err != nil || !math.IsNaN(first.Payouts) || first.P50 != 100 || !math.IsNaN(first.Commit) || !math.IsNaN(first.Snapshot) || first.Role != "" {
 		t.Errorf("%+v %v", first, err)
@@ -71,5 +75,12 @@ func TestFigures(t *testing.T) {
 	}
 	if err != nil || got != want {
 		t.Errorf("%v\n got %+v\nwant %+v", err, got, want)
+	}
+	set("pixd_transfers_waiting", "doubt", 33)
+	set("pixd_webhook_subscriptions", "failing", 66)
+	for at, doubt := range []float64{3, 33} {
+		if got, err = f.Read(1_010_000 + 1 + pix.Millis(at)*countsEvery); err != nil || got.Doubt != doubt || got.Failing != 66 {
+			t.Errorf("costly figures: %v %v, others: %v", got.Doubt, err, got.Failing)
+		}
 	}
 }
