@@ -205,6 +205,18 @@ func TestState(t *testing.T) {
 	s.counted, s.whole = time.Time{}, time.Now().Add(-wholeEvery)
 	shows(t, text(t, s), `pixd_transfers_waiting{for="capacity"} 3`)
 
+	// Transfers that were sent are all due at the same distance: a count begins a little before the first.
+	rows.due(layout.DueTransfer, 11*hour)
+	s.counted, s.whole = time.Time{}, time.Time{}
+	shows(t, text(t, s), `pixd_transfers_waiting{for="settlement"} 1`)
+	for _, at := range []pix.Millis{11*hour - lateSent - 1, 11*hour - lateSent, 12 * hour} {
+		rows.due(layout.DueTransfer, at)
+	}
+	s.counted = time.Time{}
+	shows(t, text(t, s), `pixd_transfers_waiting{for="settlement"} 3`, "pixd_transfers_orphaned 0")
+	s.counted, s.whole = time.Time{}, time.Now().Add(-wholeEvery)
+	shows(t, text(t, s), `pixd_transfers_waiting{for="settlement"} 4`)
+
 	s.counted, rows.err = time.Time{}, errors.New("disk")
 	s.Free = func() (uint64, error) { return 0, errors.New("disk") }
 	got := text(t, s)
