@@ -37,11 +37,11 @@ const (
 // Behind the first row lie the traces of all that have ended, until the store has tidied them up: 1,500 payouts a second
 // leave so many in a minute that passing over them takes 70 ms. A count therefore begins at the row that was the first,
 // or late before it for rows that are written late, and at the beginning of time once in wholeEvery. The time
-// of a transfer that is sent or accepted is the engine's own, at the same distance for all: lateSent is longer
-// than one waits for the journal.
+// of a transfer that is sent or accepted is at the same distance from its decision for all, and decisions reach the
+// journal in their order: lateSent is for those of several accounts at the same instant.
 const (
 	late       = pix.Millis(time.Hour / time.Millisecond)
-	lateSent   = pix.Millis(10 * time.Second / time.Millisecond)
+	lateSent   = pix.Millis(time.Second / time.Millisecond)
 	wholeEvery = 10 * time.Minute
 )
 
