@@ -278,10 +278,10 @@ func TestSandboxScheme(t *testing.T) {
 	if page := v.page(sandboxBook); !strings.Contains(page, "diferem") {
 		t.Errorf("a payment since the audit: %s", mainOf(page))
 	}
-	if page := v.page(sandboxBook+"?id="+sent); !strings.Contains(page, "R$ 4,00 (AM09)") {
+	if page := v.page(sandboxBook + "?id=" + sent); !strings.Contains(page, "R$ 4,00 (AM09)") {
 		t.Errorf("the payout in the book: %s", mainOf(page))
 	}
-	if page := v.page(sandboxBook+"?id=E1"); !strings.Contains(page, "no such payment") {
+	if page := v.page(sandboxBook + "?id=E1"); !strings.Contains(page, "no such payment") {
 		t.Errorf("an unknown one: %s", mainOf(page))
 	}
 }
@@ -298,7 +298,7 @@ func TestSandboxWebhook(t *testing.T) {
 	v.sends("/sandbox/webhook", fields)
 	v.does(sandbox, "/sandbox/pay-key", "R$ 3,00", "pix_key", w.EVP, "amount", "3")
 	w.becomes("an event", soon, func() bool { return strings.Contains(v.page(sandboxHook), "pix.received") })
-	page = v.page(sandboxHook+"?event=1")
+	page = v.page(sandboxHook + "?event=1")
 	header := match(t, page, `<dt>webhook-signature</dt><dd><code>(v1,[^<]+)</code>`)
 	if n := strings.Count(html.UnescapeString(page), header); n != 3 || !strings.Contains(page, "são iguais") || strings.Contains(page, "confere</span>") {
 		t.Errorf("the signature %q is there %d times: %s", header, n, mainOf(page))
@@ -308,7 +308,7 @@ func TestSandboxWebhook(t *testing.T) {
 		t.Error("the page shows the path")
 	}
 	other := w.visits("token")
-	if page := other.page(sandboxHook+"?account="+w.ID); !strings.Contains(page, hook) || strings.Contains(page, "evt_") {
+	if page := other.page(sandboxHook + "?account=" + w.ID); !strings.Contains(page, hook) || strings.Contains(page, "evt_") {
 		t.Errorf("another session: %s", mainOf(page))
 	}
 	w.noSecrets(v)
@@ -496,7 +496,7 @@ func TestSimElsewhere(t *testing.T) {
 		ctx.SetBodyString(`{"end_to_end_id":"E","amount":5}`)
 	})
 	o.instead.Store(&serve)
-		if code, text := w.plain("POST", "/sim/none?a=b%20c", `{"x":1}`, "token"); code != 201 || text != `{"end_to_end_id":"E","amount":5}` ||
+	if code, text := w.plain("POST", "/sim/none?a=b%20c", `{"x":1}`, "token"); code != 201 || text != `{"end_to_end_id":"E","amount":5}` ||
 		len(got) != 1 || got[0] != `POST /sim/none?a=b%20c Bearer the simulator's own token {"x":1}` {
 		t.Errorf("%d %s, passed on as %q", code, text, got)
 	}

@@ -129,10 +129,10 @@ func (v *visit) chosen() string {
 	return s.account
 }
 
-// Account is the account that was chosen last, and Accounts some to choose from.
+// Account is the account that was chosen last.
 func (v *visit) Account() string { return v.chosen() }
 
-// Accounts are the first accounts.
+// Accounts are some accounts to choose from.
 func (v *visit) Accounts() []account {
 	var l list[account]
 	if err := v.get("/admin/accounts?limit=50", &l); err != nil {
@@ -141,9 +141,9 @@ func (v *visit) Accounts() []account {
 	return l.Data
 }
 
-// sandboxAmount reads a field with an amount; 0: it is empty and may be.
-func (v *visit) sandboxAmount(name string, may bool) (pix.Amount, *outcome) {
-	text := v.field(name)
+// sandboxAmount reads the amount of a form; 0: it is empty and may be.
+func (v *visit) sandboxAmount(may bool) (pix.Amount, *outcome) {
+	text := v.field("amount")
 	if text == "" && may {
 		return 0, nil
 	}

@@ -39,7 +39,7 @@ func centavos(n pix.Amount) (int64, bool) {
 
 // makeCharge makes a charge as the merchant does.
 func makeCharge(v *visit) outcome {
-	n, wrong := v.sandboxAmount("amount", false)
+	n, wrong := v.sandboxAmount(false)
 	if wrong != nil {
 		return v.back(*wrong, "sandbox")
 	}
@@ -105,7 +105,7 @@ func (v *visit) payAll(body map[string]any, plan []step) outcome {
 
 // paidWith reads what a form says of a payment into the simulator's request. The outcome says which field is wrong; nil: none is.
 func (v *visit) paidWith(body map[string]any, charge bool) *outcome {
-	n, wrong := v.sandboxAmount("amount", charge)
+	n, wrong := v.sandboxAmount(charge)
 	if wrong != nil {
 		return wrong
 	}

@@ -16,12 +16,23 @@ type script struct {
 
 // scripts are all outcomes that the simulator knows.
 var scripts = []script{
-	{"settle_now", "settle-now", ""}, {"reject", "reject-", "ac03"}, {"silent", "silent", ""}, {"returned", "returned", ""},
-	{"owner", "owner-", "11222333000181"}, {"not_found", "not-found", ""}, {"blocked", "blocked", ""}, {"lookup_failed", "lookup-failed", ""},
-	{"client_limited", "client-limited", ""}, {"client_limited_n", "client-limited-", "2"},
-	{"bucket_exhausted", "bucket-exhausted", ""}, {"bucket_exhausted_n", "bucket-exhausted-", "2"},
-	{"send_rate_limited", "send-rate-limited", ""}, {"send_bucket_exhausted", "send-bucket-exhausted", ""},
-	{"provider_rejected", "provider-rejected", ""}, {"provider_schema_error", "provider-schema-error", ""}, {"provider_unknown", "provider-unknown", ""},
+	{"settle_now", "settle-now", ""},
+	{"reject", "reject-", "ac03"},
+	{"silent", "silent", ""},
+	{"returned", "returned", ""},
+	{"owner", "owner-", "11222333000181"},
+	{"not_found", "not-found", ""},
+	{"blocked", "blocked", ""},
+	{"lookup_failed", "lookup-failed", ""},
+	{"client_limited", "client-limited", ""},
+	{"client_limited_n", "client-limited-", "2"},
+	{"bucket_exhausted", "bucket-exhausted", ""},
+	{"bucket_exhausted_n", "bucket-exhausted-", "2"},
+	{"send_rate_limited", "send-rate-limited", ""},
+	{"send_bucket_exhausted", "send-bucket-exhausted", ""},
+	{"provider_rejected", "provider-rejected", ""},
+	{"provider_schema_error", "provider-schema-error", ""},
+	{"provider_unknown", "provider-unknown", ""},
 }
 
 // Shown is the local part as a choice has it.
@@ -39,7 +50,7 @@ func payOut(v *visit) error {
 // makePayout pays out as the merchant does.
 func makePayout(v *visit) outcome {
 	const page = "sandbox_payout"
-	n, wrong := v.sandboxAmount("amount", false)
+	n, wrong := v.sandboxAmount(false)
 	if wrong != nil {
 		return v.back(*wrong, page)
 	}

@@ -54,7 +54,7 @@ func (v *visit) aboutPayment(path, also, word string, into any, id *string) outc
 		return v.back(o, page)
 	}
 	v.chosen()
-	n, wrong := v.sandboxAmount("amount", true)
+	n, wrong := v.sandboxAmount(true)
 	if wrong != nil {
 		return v.back(*wrong, page)
 	}

@@ -134,7 +134,7 @@ var sandboxWords = map[string][2]string{
 	"hook_headers":  {"Cabeçalhos", "Headers"},
 	"hook_body":     {"Corpo", "Body"},
 	"hook_steps":    {"Como se confere a assinatura", "How the signature is checked"},
-	"hook_step_one": {"Junte webhook-id, webhook-timestamp e o corpo, com pontos entre eles, byte a byte como vieram:", "Join webhook-id, webhook-timestamp and the body with dots between them, byte for byte as they came:"},
+	"hook_step_one": {"Junte webhook-id, webhook-timestamp e o corpo com pontos no meio, byte a byte como vieram:", "Join webhook-id, webhook-timestamp and the body with dots between them, byte for byte as they came:"},
 	"hook_step_two": {"Calcule o HMAC-SHA256 desse texto com a chave: o segredo da inscrição sem «whsec_», decodificado de base64. Escreva-o em base64, depois de «v1,»:", "Compute the HMAC-SHA256 of this text with the key: the subscription's secret without “whsec_”, decoded from base64. Write it in base64, after “v1,”:"},
 	"hook_step_end": {"Compare com webhook-signature, em tempo constante:", "Compare it with webhook-signature, in constant time:"},
 	"hook_equal":    {"assinatura confere", "signature is right"},
