@@ -3,6 +3,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.0.
 COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 SPECTRAL := @stoplight/spectral-cli@6.16.3
+AXE     := axe-core@4.14.1
 LINTER  := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 NFPM    := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2
@@ -20,7 +21,7 @@ MEASURED = $(shell grep -rl --include='*_test.go' '^func Benchmark' actors cmd h
 # Go would otherwise compile every package a second time.
 export GOFLAGS := $(GOFLAGS) -pgo=off
 
-.PHONY: help build release packages run cluster test race lint lint-openapi fuzz bench bench-big microbench once results profile sim nodes mutations faults cluster-faults
+.PHONY: help build release packages run cluster test race lint lint-openapi axe fuzz bench bench-big microbench once results profile sim nodes mutations faults cluster-faults
 .DEFAULT_GOAL := help
 
 help: ## say what each target does
@@ -55,6 +56,10 @@ lint: ## check style, structure and that go.mod names what is used
 
 lint-openapi: ## check the OpenAPI documents (needs npm)
 	npx --yes $(SPECTRAL) lint --fail-severity hint --ruleset docs/openapi/.spectral.yaml docs/openapi/*.yaml
+
+axe: ## install axe-core into bin/axe, with which the tests of the console look at its pages (needs npm)
+	npm install --silent --no-audit --no-fund --prefix bin/axe $(AXE)
+	@echo "export PIXD_AXE=$(CURDIR)/bin/axe/node_modules/axe-core/axe.min.js" >&2
 
 fuzz: ## fuzz what parses, FUZZTIME each (20s, or 3000x)
 	go test ./actors/strictjson -run '^$$' -fuzz FuzzDecode -fuzztime $(FUZZTIME)

@@ -41,6 +41,7 @@ func TestMain(m *testing.M) {
 		panic(fmt.Sprintf("build: %v\n%s", err, out))
 	}
 	code := m.Run()
+	endBrowser()
 	if err := os.RemoveAll(dir); err != nil {
 		panic(err)
 	}
@@ -59,7 +60,7 @@ var theBinary = sync.OnceValue(func() string {
 			return filepath.SkipDir
 		}
 		switch filepath.Ext(path) {
-		case ".go", ".mod", ".sum", ".py", ".mjs", ".php", ".java", ".sh", ".yaml", ".md":
+		case ".go", ".mod", ".sum", ".html", ".css", ".js", ".py", ".mjs", ".php", ".java", ".sh", ".yaml", ".md":
 			_, err = os.Stat(path)
 		}
 		return err

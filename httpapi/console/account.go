@@ -69,7 +69,11 @@ type accountPage struct {
 	Cases        []specialReturn
 	Transactions list[item]
 	Filters      []filter
+	KeyTypes     []string
 }
+
+// keyTypes are the types of PIX keys.
+var keyTypes = []string{"evp", "email", "phone", "cpf", "cnpj"}
 
 // filter is a parameter by which transactions are selected, and the values that it may have.
 type filter struct {
@@ -87,7 +91,7 @@ var transactionFilters = []filter{
 
 // showAccount shows an account with all that belongs to it.
 func showAccount(v *visit) error {
-	p, path := accountPage{Filters: transactionFilters}, "/admin/accounts/"+v.id()
+	p, path := accountPage{Filters: transactionFilters, KeyTypes: keyTypes}, "/admin/accounts/"+v.id()
 	if err := v.get(path, &p.Account); err != nil {
 		return err
 	}

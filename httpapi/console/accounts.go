@@ -216,12 +216,12 @@ func setActive(v *visit) outcome {
 // disclose puts on record that documents were asked for, and has the page show them.
 func disclose(v *visit) outcome {
 	subject := v.field("subject")
-	if err := v.post("/admin/disclosures", map[string]string{"subject": subject}, nil); err != nil {
-		return v.failed(err)
-	}
-	o := outcome{Notice: v.Lang.say("disclosed"), Shown: subject}
+	to := "/transactions?id=" + url.QueryEscape(subject)
 	if strings.HasPrefix(subject, "acc_") {
-		return o.next("/accounts/" + url.PathEscape(subject))
+		to = "/accounts/" + url.PathEscape(subject)
 	}
-	return o.next("/transactions?id=" + url.QueryEscape(subject))
+	if err := v.post("/admin/disclosures", map[string]string{"subject": subject}, nil); err != nil {
+		return v.failed(err).next(to)
+	}
+	return outcome{Notice: v.Lang.say("disclosed"), Shown: subject}.next(to)
 }
