@@ -193,7 +193,7 @@ func TestSandboxCharge(t *testing.T) {
 // TestSandboxPayouts checks that each scripted outcome is what the merchant is answered.
 func TestSandboxPayouts(t *testing.T) {
 	t.Parallel()
-	w := newHarness(t, vfs.NewMem())
+	w := newHarness(t, vfs.NewMem(), func(c *Config) { c.SettleDelay = time.Second }) // no answer waits so long
 	v := w.visits("token")
 	for outcome, answer := range map[string]string{
 		"settle_now": "200 settled", "reject": "202 accepted", "silent": "202 accepted", "returned": "202 accepted", "owner": "202 accepted",
