@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -20,63 +18,6 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The tests of the console drive a browser: Chromium by the path that the first variable names, or the one that is
-// installed. Where there is none they are skipped, unless the second variable says that it is needed.
-const (
-	browserVariable = "PIXD_BROWSER"
-	browserNeeded   = "PIXD_BROWSER_NEEDED"
-)
-
-// pageWait is how long a test waits for what a page should do.
-const pageWait = 20 * time.Second
-
-// theBrowser is one browser for all tests of this package, and how it is ended.
-var theBrowser struct {
-	once sync.Once
-	ctx  context.Context
-	end  context.CancelFunc
-	err  error
-}
-
-// endBrowser ends the browser if one was started.
-func endBrowser() {
-	if theBrowser.end != nil {
-		theBrowser.end()
-	}
-}
-
-// browserPath returns the path of Chromium; empty: there is none.
-func browserPath() string {
-	if path := os.Getenv(browserVariable); path != "" {
-		return path
-	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	return ""
-}
-
-// without skips a test that needs what is not there, or fails it where everything should be there.
-func without(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv(browserNeeded) == "1" {
-		t.Fatal(what)
-	}
-	t.Skip(what)
-}
-
-// startBrowser starts the browser.
-func startBrowser(path string) {
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-component-update", true), chromedp.WindowSize(1440, 900), chromedp.IgnoreCertErrors)
-	in, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
-	ctx, end := chromedp.NewContext(in)
-	theBrowser.ctx, theBrowser.end = ctx, func() { end(); endAllocator() }
-	theBrowser.err = chromedp.Do(ctx)
-}
-
 // tab is a tab of the browser that has no cookie of any other tab.
 type tab struct {
 	t      *testing.T
@@ -84,11 +25,12 @@ type tab struct {
 	base   string   // of the console's listener
 	expect []string // texts of messages of the browser's console that are no fault
 	allow  []string // beginnings of addresses beyond the console that may be asked for
+	secret string   // the token that was entered last
 
 	mu       sync.Mutex
 	messages []string // of level error, with where they are from
 	asked    []string // addresses of all requests
-	dialogs  []string
+	alerted  []string // what dialogues of scripts have said
 }
 
 // openTab opens a tab for the console of a listener. At the test's end it must have seen no message of level error, no
@@ -134,7 +76,7 @@ func (b *tab) hears(event any) {
 	case *network.EventRequestWillBeSent:
 		b.asked = append(b.asked, e.Request.URL)
 	case *pages.EventJavascriptDialogOpening:
-		b.dialogs = append(b.dialogs, e.Message)
+		b.alerted = append(b.alerted, e.Message)
 	}
 }
 
@@ -152,8 +94,11 @@ func (b *tab) faultless() {
 		if !slices.ContainsFunc(allowed, func(begin string) bool { return strings.HasPrefix(url, begin) }) {
 			b.t.Errorf("a request to %s", url)
 		}
+		if b.secret != "" && strings.Contains(url, b.secret) {
+			b.t.Errorf("a token in the address %s", url)
+		}
 	}
-	for _, text := range b.dialogs {
+	for _, text := range b.alerted {
 		b.t.Errorf("a dialog: %s", text)
 	}
 }
@@ -303,6 +248,7 @@ func (b *tab) logIn(token string) {
 // enter logs in at the login page that the tab shows.
 func (b *tab) enter(token string) {
 	b.t.Helper()
+	b.secret = token
 	b.fill("#token", token)
 	b.press("main form button")
 }

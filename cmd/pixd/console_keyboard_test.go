@@ -54,7 +54,8 @@ func TestConsoleKeyboard(t *testing.T) {
 	b := openTab(t, c.process.operator)
 	b.open("/login?lang=en")
 	b.until(`document.activeElement.id === "token"`)
-	b.types(c.tokens["olga"])
+	b.secret = c.tokens["olga"]
+	b.types(b.secret)
 	b.enters("log in")
 
 	b.key(kb.Tab)

@@ -85,8 +85,11 @@ type filter struct {
 // transactionFilters select transactions of an account.
 var transactionFilters = []filter{
 	{"status", "state", []string{"settled", "rejected", "failed", "processing", "active"}},
-	{"direction", "direction", []string{"inbound", "outbound"}}, {"type", "type", []string{"pix", "ted", "internal"}},
-	{"date_from", "date_from", nil}, {"date_to", "date_to", nil}, {"external_id", "external_id", nil},
+	{"direction", "direction", []string{"inbound", "outbound"}},
+	{"type", "type", []string{"pix", "ted", "internal"}},
+	{"date_from", "date_from", nil},
+	{"date_to", "date_to", nil},
+	{"external_id", "external_id", nil},
 }
 
 // showAccount shows an account with all that belongs to it.
@@ -114,8 +117,11 @@ func showAccount(v *visit) error {
 		path string
 		into any
 	}{
-		{path + "/pix-keys?limit=200", &keys}, {path + "/api-keys?limit=200", &credentials}, {"/admin/webhooks?limit=200&account_id=" + of, &hooks},
-		{"/admin/med?limit=20&account_id=" + of, &cases}, {path + "/transactions?" + q.Encode(), &p.Transactions},
+		{path + "/pix-keys?limit=200", &keys},
+		{path + "/api-keys?limit=200", &credentials},
+		{"/admin/webhooks?limit=200&account_id=" + of, &hooks},
+		{"/admin/med?limit=20&account_id=" + of, &cases},
+		{path + "/transactions?" + q.Encode(), &p.Transactions},
 	} {
 		if err := v.get(read.path, read.into); err != nil {
 			return err

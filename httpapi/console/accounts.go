@@ -76,7 +76,9 @@ func settingsOf(a *account, l language) []setting {
 		window = *a.Window
 	}
 	return []setting{
-		{"name", a.Name, "text", []string{"name"}}, {"document", masked(a.Document), "text", []string{"document"}}, {"city", a.City, "text", []string{"city"}},
+		{"name", a.Name, "text", []string{"name"}},
+		{"document", masked(a.Document), "text", []string{"document"}},
+		{"city", a.City, "text", []string{"city"}},
 		{"cash_in_fixed", amount(&in.Fixed), "money", []string{"fees", "cash_in", "fixed"}},
 		{"cash_in_bps", strconv.FormatInt(in.BPS, 10), "whole", []string{"fees", "cash_in", "bps"}},
 		{"cash_out_fixed", amount(&out.Fixed), "money", []string{"fees", "cash_out", "fixed"}},

@@ -175,11 +175,17 @@ func tilesOf(f Figures, l language) []tile {
 	rate := func(n float64) string { return l.number(n, 1) + "/s" }
 	ms := func(n float64) string { return l.number(n, 1) + " ms" }
 	all := []tile{
-		{Name: "payments", Text: rate(f.Payments)}, {Name: "payouts", Text: rate(f.Payouts)}, {Name: "refunds", Text: rate(f.Refunds)},
-		{Name: "p50", Text: ms(f.P50)}, {Name: "p99", Text: ms(f.P99)}, {Name: "commit", Text: ms(f.Commit)},
+		{Name: "payments", Text: rate(f.Payments)},
+		{Name: "payouts", Text: rate(f.Payouts)},
+		{Name: "refunds", Text: rate(f.Refunds)},
+		{Name: "p50", Text: ms(f.P50)},
+		{Name: "p99", Text: ms(f.P99)},
+		{Name: "commit", Text: ms(f.Commit)},
 		{Name: "in_hand", Text: count(f.InHand)},
-		{Name: "approval", Text: count(f.Approval), To: "/approvals"}, {Name: "sending", Text: count(f.Sending)},
-		{Name: "settling", Text: count(f.Settling)}, {Name: "queued", Text: count(f.Queued), Bad: f.Queued > 0},
+		{Name: "approval", Text: count(f.Approval), To: "/approvals"},
+		{Name: "sending", Text: count(f.Sending)},
+		{Name: "settling", Text: count(f.Settling)},
+		{Name: "queued", Text: count(f.Queued), Bad: f.Queued > 0},
 		{Name: "doubt", Text: count(f.Doubt), Bad: f.Doubt > 0},
 		{Name: "cases", Text: count(f.Cases), To: "/med"},
 		{Name: "backlog", Text: l.age(f.Backlog), Bad: f.Backlog > 300, To: "/webhooks"},

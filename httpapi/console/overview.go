@@ -42,15 +42,18 @@ func (v *visit) pictures() (all []picture, err error) {
 		lines      []drawn
 	}{
 		{"plot_moves", "/s", []drawn{
-			{"one", "payments", func(f Figures) float64 { return f.Payments }}, {"two", "payouts", func(f Figures) float64 { return f.Payouts }},
+			{"one", "payments", func(f Figures) float64 { return f.Payments }},
+			{"two", "payouts", func(f Figures) float64 { return f.Payouts }},
 			{"three", "refunds", func(f Figures) float64 { return f.Refunds }},
 		}},
 		{"plot_latency", "ms", []drawn{
-			{"one", "p50", func(f Figures) float64 { return f.P50 }}, {"two", "p99", func(f Figures) float64 { return f.P99 }},
+			{"one", "p50", func(f Figures) float64 { return f.P50 }},
+			{"two", "p99", func(f Figures) float64 { return f.P99 }},
 			{"three", "commit", func(f Figures) float64 { return f.Commit }},
 		}},
 		{"plot_waiting", "", []drawn{
-			{"one", "settling", func(f Figures) float64 { return f.Settling }}, {"two", "queued", func(f Figures) float64 { return f.Queued }},
+			{"one", "settling", func(f Figures) float64 { return f.Settling }},
+			{"two", "queued", func(f Figures) float64 { return f.Queued }},
 			{"three", "doubt", func(f Figures) float64 { return f.Doubt }},
 		}},
 		{"plot_hand", "", []drawn{{"one", "in_hand", func(f Figures) float64 { return f.InHand }}, {"two", "approval", func(f Figures) float64 { return f.Approval }}}},

@@ -129,7 +129,7 @@ var words = map[string][2]string{
 	"api_keys":           {"Credenciais da API", "API keys"},
 	"revoke":             {"Revogar", "Revoke"},
 	"revoked":            {"revogada", "revoked"},
-	"key_by_command":     {"Uma credencial nova mostra seu segredo uma única vez; crie-a pelo comando:", "A new key shows its secret once; make it with the command:"},
+	"key_by_command":     {"Uma credencial nova mostra seu segredo uma única vez; crie-a pelo comando:", "A new key shows its secret once; make it with the command:"}, //nolint:misspell // Portuguese
 	"key_made":           {"Chave PIX incluída.", "The PIX key was added."},
 	"key_removed":        {"Chave PIX removida.", "The PIX key was removed."},
 	"key_revoked":        {"Credencial revogada.", "The API key was revoked."},
@@ -317,7 +317,7 @@ var words = map[string][2]string{
 	"position":           {"Posição", "Position"},
 	"size":               {"Tamanho", "Size"},
 	"upon":               {"sobre", "upon"},
-	"commands":           {"Comandos", "Commands"},
+	"commands":           {"Comandos", "Commands"}, //nolint:misspell // Portuguese
 	"copy_command":       {"Para copiar a cópia mais recente para outra máquina:", "To copy the newest snapshot to another machine:"},
 	"restore_command":    {"Para restaurá-la em uma pasta nova, com o motor parado:", "To restore it into a new folder, with the engine stopped:"},
 }
