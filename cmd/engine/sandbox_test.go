@@ -377,6 +377,16 @@ func TestSandboxReceiverBounds(t *testing.T) {
 	if status := post(at, "{}", "x"); status != 404 {
 		t.Errorf("after the logout: %d", status)
 	}
+	own, _ := pix.ParseAccountID(w.ID)
+	a, _ := w.Registry.Account(own)
+	for _, id := range a.APIKeys {
+		if k, _ := w.Registry.APIKey(id); k.Active != (id == w.Key) {
+			t.Errorf("after the logout %s is active: %v", id, k.Active)
+		}
+	}
+	if len(a.APIKeys) < 2 {
+		t.Errorf("the session has made no credential: %v", a.APIKeys)
+	}
 }
 
 // noSecrets checks that no page and no address has had a secret of the account's credentials or webhooks.

@@ -193,6 +193,11 @@ func (s *service) routes(r *router.Router) {
 	handle("GET", "/admin/operators", s.listOperators)
 	handle("POST", "/admin/operators", admins(s.addOperator))
 	handle("DELETE", "/admin/operators/{name}", admins(s.revokeOperator))
+	s.lookRoutes(r, handle)
+}
+
+// lookRoutes adds the paths about transactions, webhooks and API keys.
+func (s *service) lookRoutes(r *router.Router, handle func(method, path string, serve handler)) {
 	handle("GET", "/admin/transactions/{id}", s.showTransaction)
 	r.GET("/admin/transactions/{id}/receipt", s.showReceipt)
 	handle("GET", "/admin/transactions/{id}/history", s.showLife)

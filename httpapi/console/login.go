@@ -105,13 +105,14 @@ func (c *console) logIn(ctx *fasthttp.RequestCtx) {
 }
 
 func (c *console) logOut(ctx *fasthttp.RequestCtx) {
-	one, _ := c.sessions.of(ctx)
-	if one != nil && !one.allows(ctx.PostArgs().Peek("csrf")) {
+	v := c.visitor(ctx)
+	if v != nil && !v.one.allows(ctx.PostArgs().Peek("csrf")) {
 		ctx.Error("forbidden", fasthttp.StatusForbidden)
 		return
 	}
-	if one != nil {
-		c.sessions.end(one)
+	if v != nil {
+		v.dropMerchantKeys()
+		c.sessions.end(v.one)
 	}
 	c.setCookie(ctx, "")
 	redirect(ctx, Path+"/login")

@@ -193,6 +193,8 @@ func fromAPI(name string) bool {
 			return true
 		}
 	}
-	return slices.Contains([]string{"credited", "original", "event", "approval_first", "registered", "removed", "pending", "inbound", "outbound", "pix", "ted", "internal",
-		"active", "queued", "sending", "pending_approval", "accepted", "settled", "rejected", "failed", "completed", "processing", "refused", "dropped", "delivered", "dead", "approved", "declined"}, name)
+	return slices.Contains([]string{
+		"credited", "original", "event", "approval_first", "registered", "removed", "pending", "inbound", "outbound", "pix", "ted", "internal",
+		"active", "queued", "sending", "pending_approval", "accepted", "settled", "rejected", "failed", "completed", "processing", "refused", "dropped", "delivered", "dead", "approved", "declined",
+	}, name)
 }

@@ -62,6 +62,20 @@ func (s *sandbox) forget(account string) {
 	delete(s.keys, account)
 }
 
+// dropMerchantKeys revokes the session's credentials. One that cannot be revoked now expires with the time of the session.
+func (v *visit) dropMerchantKeys() {
+	s := &v.one.sandbox
+	s.mu.Lock()
+	keys := s.keys
+	s.keys = nil
+	s.mu.Unlock()
+	for _, k := range keys {
+		if err := v.call(fasthttp.MethodDelete, "/admin/api-keys/"+url.PathEscape(k.id), nil, nil); err != nil {
+			v.Log.Warn("console: a session's credential is not revoked", "client_id", k.id, "error", err)
+		}
+	}
+}
+
 // asMerchant has the merchant API answer a request of an account from this machine, under the form's key: the same form
 // again gets the first answer. Errors: a *problem where the operator may not make the credential, errUnknown.
 func (v *visit) asMerchant(account, method, path string, body any) (status int, answer []byte, err error) {
