@@ -38,21 +38,34 @@ func (s *Served) measure(live *console.Live) {
 		of = append(of, s.writes)
 	}
 	figures := metrics.NewFigures([]prometheus.Collector{s.state()}, of...)
+	var shows, keeps metrics.Since
 	look := func() error {
 		now := s.Clock.Now()
-		if !live.Wanted(now) {
-			return nil
+		shown, kept := live.Wanted(now)
+		for _, use := range []struct {
+			wanted bool
+			reader *metrics.Since
+			take   func(console.Figures)
+		}{{kept, &keeps, live.Keep}, {shown, &shows, live.Publish}} {
+			if !use.wanted {
+				continue
+			}
+			f, err := figures.Read(now, use.reader)
+			if err != nil {
+				return err
+			}
+			use.take(s.withOwn(f))
 		}
-		f, err := figures.Read(now)
-		if err != nil {
-			return err
-		}
-		c := s.Clock.State()
-		f.InHand, f.ClockDoubted, f.ClockWall = float64(s.meters.merchant.InHand.Load()), c.Doubted, float64(c.Wall)
-		live.Publish(f)
 		return nil
 	}
 	const what = "console: figures"
 	s.logError(what, look())
 	s.repeat(figuresEvery, what, look)
+}
+
+// withOwn adds the figures that are no metrics.
+func (s *Served) withOwn(f console.Figures) console.Figures {
+	c := s.Clock.State()
+	f.InHand, f.ClockDoubted, f.ClockWall = float64(s.meters.merchant.InHand.Load()), c.Doubted, float64(c.Wall)
+	return f
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"html"
 	"io"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -536,6 +537,33 @@ func TestSimElsewhere(t *testing.T) {
 		if code, text := w.plain("GET", "/sim/none", "", "token"); code != 502 || !strings.Contains(text, "PIXD_SIM_TOKEN") || strings.Contains(text, "own token") {
 			t.Errorf("the simulator answers %d: %d %s", status, code, text)
 		}
+	}
+}
+
+
+// TestSimElsewhereUnknown checks what is said where the simulator has read a request and not answered it.
+func TestSimElsewhereUnknown(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Read(make([]byte, 1000))
+			_ = c.Close()
+		}
+	}()
+	w := newHarness(t, vfs.NewMem(), func(c *Config) {
+		c.Scheme, c.SchemeSecret, c.SimToken, c.SchemeTimeout = "http://"+l.Addr().String(), strings.Repeat("s", provider.SecretBytes), "t", time.Second
+	})
+	if code, text := w.plain("POST", "/sim/returns", "{}", "token"); code != 503 || !strings.Contains(text, "may have done it") {
+		t.Errorf("%d %s", code, text)
 	}
 }
 

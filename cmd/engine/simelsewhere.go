@@ -1,10 +1,8 @@
 package engine
 
 import (
-	"cmp"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"strings"
@@ -62,7 +60,7 @@ func simClient(trust *tls.Config) *fasthttp.Client {
 }
 
 // serve passes a request on with the simulator's token in place of the operator's. Of the operator's headers none is passed on.
-// 502: the simulator cannot be reached, or does not take the token. 503: it has not answered in time, and may have done what was
+// 502: the simulator cannot be reached, or does not take the token. 503: it has not answered, and may have done what was
 // asked for.
 func (e *elsewhere) serve(ctx *fasthttp.RequestCtx) {
 	req, answer := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
@@ -96,12 +94,13 @@ var errSimToken = errors.New("it does not take the token in PIXD_SIM_TOKEN")
 // refuse answers a request that the simulator has not answered.
 func (e *elsewhere) refuse(ctx *fasthttp.RequestCtx, err error) {
 	e.log.Warn("simulator: a request cannot be passed on", "path", string(ctx.Path()), "error", err)
-	status, why := fasthttp.StatusBadGateway, "it cannot be reached"
+	status, why := fasthttp.StatusServiceUnavailable, "it has not answered, and may have done it"
+	var dial *net.OpError
 	switch {
 	case errors.Is(err, errSimToken):
-		why = err.Error()
-	case errors.Is(err, fasthttp.ErrTimeout):
-		status, why = fasthttp.StatusServiceUnavailable, "it has not answered in time, and may have done it"
+		status, why = fasthttp.StatusBadGateway, err.Error()
+	case errors.As(err, &dial) && dial.Op == "dial", errors.Is(err, fasthttp.ErrDialTimeout):
+		status, why = fasthttp.StatusBadGateway, "it cannot be reached"
 	}
-	control.AnswerProblem(ctx, control.Refuse(status, "the simulator at --scheme: %s", cmp.Or(why, fmt.Sprint(err))))
+	control.AnswerProblem(ctx, control.Refuse(status, "the simulator at --scheme: %s", why))
 }

@@ -87,7 +87,11 @@ func (f *Forwarder) Handler(face Face) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		r := f.newRequest(ctx, face)
 		defer r.release()
-		until := ctx.Time().Add(f.Patience)
+		arrived := ctx.Time()
+		if arrived.IsZero() { // the request is the console's own, and has come by no server
+			arrived = time.Now()
+		}
+		until := arrived.Add(f.Patience)
 		for {
 			switch f.attempt(ctx, r, until) {
 			case answered:

@@ -15,7 +15,6 @@ import (
 // Figures reads the figures of the console's overview off some metrics.
 type Figures struct {
 	often, rarely *prometheus.Registry
-	before        sums
 	counted       pix.Millis // when rarely was gathered
 	counts        families   // what it said
 }
@@ -55,8 +54,11 @@ type times struct {
 	count  uint64
 }
 
-// Read returns the figures of this moment; those for a second are since the last call.
-func (f *Figures) Read(now pix.Millis) (console.Figures, error) {
+// Since is a reader of figures: those for a second are since the last time.
+type Since struct{ before sums }
+
+// Read returns the figures of this moment for a reader.
+func (f *Figures) Read(now pix.Millis, reader *Since) (console.Figures, error) {
 	if f.counts == nil || now-f.counted >= countsEvery {
 		counts := families{}
 		if err := counts.gather(f.rarely); err != nil {
@@ -71,8 +73,8 @@ func (f *Figures) Read(now pix.Millis) (console.Figures, error) {
 	moved := m.by("pixd_transactions_total", "kind", "outcome", "asked")
 	moved["payment"] = m.by("pixd_transactions_total", "kind", "outcome", "settled")["payment"]
 	s := sums{now, moved, m.times("pixd_http_request_duration_seconds", "merchant"), m.times("pixd_journal_commit_seconds", "")}
-	was := f.before
-	f.before = s
+	was := reader.before
+	reader.before = s
 	waits := m.by("pixd_transfers_waiting", "for", "", "")
 	shown := console.Figures{
 		At: now, Payments: s.rate(was, "payment"), Payouts: s.rate(was, "payout"), Refunds: s.rate(was, "refund"),

@@ -35,7 +35,8 @@ func TestFigures(t *testing.T) {
 		requests.WithLabelValues("merchant", "a").Observe(5)
 	}
 	f := NewFigures([]prometheus.Collector{costly}, of...)
-	first, err := f.Read(1_000_000)
+	var reader Since
+	first, err := f.Read(1_000_000, &reader)
 	if err != nil || !math.IsNaN(first.Payouts) || first.P50 != 100 || !math.IsNaN(first.Commit) || !math.IsNaN(first.Snapshot) || first.Role != "" {
 		t.Errorf("%+v %v", first, err)
 	}
@@ -65,7 +66,7 @@ func TestFigures(t *testing.T) {
 		set(name, "", float64(8+i))
 	}
 	set("pixd_snapshot_newest_seconds", "", 940)
-	got, err := f.Read(1_010_000)
+	got, err := f.Read(1_010_000, &reader)
 	want := console.Figures{
 		At: 1_010_000, Payments: 2, Payouts: 3, Refunds: 1, P50: 1000 * .001 * 50 / 98, P99: 1000 * (.01 + .09*.5), Commit: 1000 * (.001 + .009*.99),
 		Sending: 1, Settling: 2, Doubt: 3, Queued: 4, Approval: 5, Cases: 8, Backlog: 9, Failing: 6, Alerts: 7, DiskFree: 10, Snapshot: 70, Role: "owner", Lag: 11,
@@ -79,7 +80,7 @@ func TestFigures(t *testing.T) {
 	set("pixd_transfers_waiting", "doubt", 33)
 	set("pixd_webhook_subscriptions", "failing", 66)
 	for at, doubt := range []float64{3, 33} {
-		if got, err = f.Read(1_010_000 + 1 + pix.Millis(at)*countsEvery); err != nil || got.Doubt != doubt || got.Failing != 66 {
+		if got, err = f.Read(1_010_000+1+pix.Millis(at)*countsEvery, &reader); err != nil || got.Doubt != doubt || got.Failing != 66 {
 			t.Errorf("costly figures: %v %v, others: %v", got.Doubt, err, got.Failing)
 		}
 	}

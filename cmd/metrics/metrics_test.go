@@ -209,12 +209,13 @@ func TestState(t *testing.T) {
 	rows.due(layout.DueTransfer, 11*hour)
 	s.counted, s.whole = time.Time{}, time.Time{}
 	shows(t, text(t, s), `pixd_transfers_waiting{for="settlement"} 1`)
+	s.wide = time.Now()
 	for _, at := range []pix.Millis{11*hour - lateSent - 1, 11*hour - lateSent, 12 * hour} {
 		rows.due(layout.DueTransfer, at)
 	}
 	s.counted = time.Time{}
 	shows(t, text(t, s), `pixd_transfers_waiting{for="settlement"} 3`, "pixd_transfers_orphaned 0")
-	s.counted, s.whole = time.Time{}, time.Now().Add(-wholeEvery)
+	s.counted, s.wide = time.Time{}, time.Now().Add(-lateEvery) // one that has left doubt
 	shows(t, text(t, s), `pixd_transfers_waiting{for="settlement"} 4`)
 
 	s.counted, rows.err = time.Time{}, errors.New("disk")

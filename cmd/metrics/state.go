@@ -25,6 +25,7 @@ type State struct {
 	orphans int
 	from    map[layout.DueKind]pix.Millis // where each kind's rows begin
 	whole   time.Time                     // when all rows were read
+	wide    time.Time                     // when those of transfers that are late were looked for
 }
 
 // mostCounted is up to where transfers that wait are counted, and countEvery the shortest time
@@ -38,10 +39,12 @@ const (
 // leave so many in a minute that passing over them takes 70 ms. A count therefore begins at the row that was the first,
 // or late before it for rows that are written late, and at the beginning of time once in wholeEvery. The time
 // of a transfer that is sent or accepted is at the same distance from its decision for all, and decisions reach the
-// journal in their order: lateSent is for those of several accounts at the same instant.
+// journal in their order: lateSent is for those of several accounts at the same instant. One that leaves doubt has the
+// time of its acceptance, before it was in doubt: such are found once in lateEvery.
 const (
 	late       = pix.Millis(time.Hour / time.Millisecond)
 	lateSent   = pix.Millis(time.Second / time.Millisecond)
+	lateEvery  = time.Minute
 	wholeEvery = 10 * time.Minute
 )
 
@@ -117,6 +120,12 @@ func (s *State) count() (err error) {
 	}
 	if time.Since(s.whole) >= wholeEvery {
 		s.from, s.whole = map[layout.DueKind]pix.Millis{}, time.Now()
+	}
+	if time.Since(s.wide) >= lateEvery {
+		for _, kind := range []layout.DueKind{layout.DueTransfer, layout.DueSending} {
+			s.from[kind] = max(0, s.from[kind]-late)
+		}
+		s.wide = time.Now()
 	}
 	waiting := map[layout.DueKind]int{}
 	orphans, err := s.rows(layout.DueTransfer, s.Now()+1)

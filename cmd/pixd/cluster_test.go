@@ -1,7 +1,10 @@
 package main
 
 import (
+	"io"
 	"net/http"
+	"net/http/cookiejar"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +35,7 @@ func TestClusterKilled(t *testing.T) {
 
 	l.handsOver(clients)
 	n.makesSnapshots()
+	n.showsConsole()
 	n.knowsOperators()
 	n.measures()
 	l.endsOwner(clients)
@@ -59,6 +63,34 @@ func (n *nodes) makesSnapshots() {
 	}
 	for _, name := range n.names {
 		n.verifies(name, filepath.Base(made))
+	}
+}
+
+// showsConsole logs in to the console of each node, and reads there what the owner answers itself and what another node
+// does.
+func (n *nodes) showsConsole() {
+	n.t.Helper()
+	for _, name := range n.names {
+		jar, err := cookiejar.New(nil)
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		c := http.Client{Jar: jar, Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+		at := "http://" + n.at[name].operator + "/console"
+		r, err := c.PostForm(at+"/login", url.Values{"token": {token}})
+		for path, text := range map[string]string{"/accounts": "acc_", "/snapshots": ".snap</td>", "": `data-tile="cluster"`} {
+			if err == nil {
+				_ = r.Body.Close()
+				r, err = c.Get(at + path)
+			}
+			if err != nil {
+				n.t.Fatalf("node %s: %v", name, err)
+			}
+			if got, err := io.ReadAll(r.Body); err != nil || r.StatusCode != 200 || !strings.Contains(string(got), text) {
+				n.t.Errorf("node %s: %s: %d, without %q (%v)\n%s", name, path, r.StatusCode, text, err, got)
+			}
+		}
+		_ = r.Body.Close()
 	}
 }
 

@@ -1,7 +1,10 @@
 package console
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/valyala/fasthttp"
@@ -21,7 +24,6 @@ type item struct {
 	Direction   string      `json:"direction"`
 	Status      string      `json:"status"`
 	Fee         pix.Amount  `json:"fee_amount"`
-	Net         pix.Amount  `json:"net_amount"`
 	Payer       *string     `json:"payer_document"`
 	PayerISPB   *string     `json:"payer_ispb"`
 	PayerBank   *string     `json:"payer_bank_name"`
@@ -33,7 +35,6 @@ type item struct {
 	ReturnFor   *string     `json:"return_reason"`
 	Case        *string     `json:"case_id"`
 	Original    *string     `json:"original_transaction_id"`
-	BookedAt    *string     `json:"booked_at"`
 	CompletedAt *string     `json:"completed_at"`
 }
 
@@ -46,6 +47,12 @@ type pixKey struct {
 	Type      string `json:"key_type"`
 	Status    string `json:"status"`
 	CreatedAt string `json:"created_at"`
+}
+
+// Mark names the key in a form: a key may be a document, which is not in a page.
+func (k *pixKey) Mark() string {
+	sum := sha256.Sum256([]byte(k.Key))
+	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
 // apiKey is a credential of an account, without its secret.
@@ -143,8 +150,16 @@ func addPixKey(v *visit) outcome {
 
 // removePixKey gives a PIX key of an account back.
 func removePixKey(v *visit) outcome {
-	path := "/admin/accounts/" + v.id() + "/pix-keys/" + url.PathEscape(v.field("pix_key"))
-	return v.did(v.call(fasthttp.MethodDelete, path, nil, nil), "key_removed").next("/accounts/" + v.id())
+	path := "/admin/accounts/" + v.id() + "/pix-keys"
+	var l list[pixKey]
+	if err := v.get(path+"?limit=200", &l); err != nil {
+		return v.failed(err).next("/accounts/" + v.id())
+	}
+	i := slices.IndexFunc(l.Data, func(k pixKey) bool { return k.Mark() == v.field("pix_key_mark") })
+	if i < 0 {
+		return outcome{Problem: v.Lang.say("key_gone")}.next("/accounts/" + v.id())
+	}
+	return v.did(v.call(fasthttp.MethodDelete, path+"/"+url.PathEscape(l.Data[i].Key), nil, nil), "key_removed").next("/accounts/" + v.id())
 }
 
 // revokeKey revokes a credential of an account.
@@ -152,7 +167,8 @@ func revokeKey(v *visit) outcome {
 	return v.did(v.call(fasthttp.MethodDelete, "/admin/api-keys/"+url.PathEscape(v.field("client_id")), nil, nil), "key_revoked").next("/accounts/" + v.id())
 }
 
-// file returns a handler that sends a file as the operator API sends it, such as a statement.
+// file returns a handler that sends a file as the operator API sends it, such as a statement. One with whole documents is
+// put on record before.
 func (c *console) file(path func(v *visit) string) fasthttp.RequestHandler {
 	return c.headed(func(ctx *fasthttp.RequestCtx) {
 		v := c.visitor(ctx)
@@ -160,7 +176,17 @@ func (c *console) file(path func(v *visit) string) fasthttp.RequestHandler {
 			toLogin(ctx)
 			return
 		}
-		ctx.Request.SetRequestURI(path(v))
+		api := path(v)
+		if strings.Contains(api, "/statement?") {
+			if err := v.post("/admin/disclosures", map[string]string{"subject": v.id()}, nil); err != nil {
+				v.Page = "problem_page"
+				status, text := v.judge(err)
+				v.Problem = text
+				c.draw(ctx, status, v)
+				return
+			}
+		}
+		ctx.Request.SetRequestURI(api)
 		control.As(ctx, v.Who)
 		c.API(ctx)
 	})

@@ -20,6 +20,8 @@ func shopAPI(method, path string, _ []byte) (int, string) {
 		return 200, shop
 	case method == "POST":
 		return 201, `{}`
+	case strings.Contains(path, "/pix-keys?"):
+		return 200, `{"data":[{"key":"a@x.com","key_type":"email"},{"key":"12345678909","key_type":"cpf"}],"next_cursor":null}`
 	}
 	return 200, `{"data":[],"next_cursor":null}`
 }
@@ -110,8 +112,10 @@ func TestReveal(t *testing.T) {
 	if want := []string{`olga POST /admin/disclosures {"subject":"acc_x"} ` + form.Get("key")}; !slices.Equal(f.asked, want) {
 		t.Errorf("%q", f.asked)
 	}
-	if p := f.send("GET", "/console/accounts/acc_x", cookie, ""); strings.Contains(p.body, "12345678909") {
-		t.Error("shown without being asked for again")
+	for _, path := range []string{p.to, "/console/accounts/acc_x"} {
+		if p := f.send("GET", path, cookie, ""); strings.Contains(p.body, "12345678909") {
+			t.Errorf("%s: shown without being asked for again", path)
+		}
 	}
 }
 
@@ -120,7 +124,7 @@ func TestForms(t *testing.T) {
 	for path, c := range map[string]struct{ fields, asked, to string }{
 		"/accounts/acc_x/active":          {"active=no", `PATCH /admin/accounts/acc_x {"active":false}`, "/accounts/acc_x"},
 		"/accounts/acc_x/pix-keys":        {"key_type=evp&pix_key=", `POST /admin/accounts/acc_x/pix-keys {"key_type":"evp"}`, "/accounts/acc_x"},
-		"/accounts/acc_x/pix-keys/remove": {"pix_key=a%2Bb@x.com", "DELETE /admin/accounts/acc_x/pix-keys/a+b@x.com", "/accounts/acc_x"},
+		"/accounts/acc_x/pix-keys/remove": {"pix_key_mark=" + (&pixKey{Key: "12345678909"}).Mark(), "DELETE /admin/accounts/acc_x/pix-keys/12345678909", "/accounts/acc_x"},
 		"/accounts/acc_x/api-keys/revoke": {"client_id=cli_a", "DELETE /admin/api-keys/cli_a", "/accounts/acc_x"},
 		"/med/med_a/close":                {"result=AGREED&details=x", `POST /admin/med/med_a/analysis {"details":"x","result":"AGREED"}`, "/med/med_a"},
 		"/med/med_a/refund":               {"", `POST /admin/med/med_a/refund {"operator":"olga"}`, "/med/med_a"},
@@ -146,8 +150,13 @@ func TestForms(t *testing.T) {
 // TestFiles checks that statements and receipts are the API's own answers, for whoever has logged in.
 func TestFiles(t *testing.T) {
 	f := newFixture(t)
-	f.api = func(_, path string, _ []byte) (int, string) { return 200, path }
-	cookie := f.login(veraToken)
+	f.api = func(_, path string, _ []byte) (int, string) {
+		if path == "/admin/disclosures" {
+			return 201, "{}"
+		}
+		return 200, path
+	}
+	cookie := f.login(olgaToken)
 	for path, want := range map[string]string{
 		"/console/accounts/acc_x/statement?from=2026-01-01&format=csv&other=1": "/admin/accounts/acc_x/statement?format=csv&from=2026-01-01",
 		"/console/transactions/PIXOUT%201/receipt":                             "/admin/transactions/PIXOUT%201/receipt",
@@ -159,4 +168,8 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s without a session: %d", path, p.status)
 		}
 	}
+	if want := []string{`olga POST /admin/disclosures {"subject":"acc_x"}`}; !slices.Equal(f.asked, want) {
+		t.Errorf("on record: %q", f.asked)
+	}
+	f.says(f.send("GET", "/console/accounts/acc_x/statement", f.login(veraToken), ""), 403, "vera is a viewer")
 }

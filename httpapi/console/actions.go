@@ -2,7 +2,9 @@ package console
 
 import (
 	"net/url"
+	"regexp"
 	"strconv"
+	"strings"
 )
 
 // action is an action of the operator API.
@@ -17,6 +19,25 @@ type action struct {
 	Status    *int   `json:"status"`
 	RequestID string `json:"request_id"`
 }
+
+// documents are what can be a CPF or a CNPJ in a request: a whole text of a body, or a key in a path.
+var documents = regexp.MustCompile(`"(?:[0-9]{11}|[0-9A-Z]{12}[0-9]{2})"|/pix-keys/(?:[0-9]{11}|[0-9A-Z]{12}[0-9]{2})`)
+
+// withoutDocuments is a text of the record with documents masked.
+func withoutDocuments(text string) string {
+	return documents.ReplaceAllStringFunc(text, func(found string) string {
+		if found[0] == '"' {
+			return `"` + masked(found[1:len(found)-1]) + `"`
+		}
+		return "/pix-keys/" + masked(strings.TrimPrefix(found, "/pix-keys/"))
+	})
+}
+
+// Shown is what was asked for, with documents masked, and Sent the body.
+func (a action) Shown() string { return a.Method + " " + withoutDocuments(a.Path) }
+
+// Sent is the body of the request, with documents masked.
+func (a action) Sent() string { return withoutDocuments(a.Body) }
 
 // answered says how an action was answered.
 func (a action) answered(l language) string {

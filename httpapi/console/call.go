@@ -1,6 +1,8 @@
 package console
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -41,9 +43,13 @@ func (v *visit) call(method, path string, body, into any) error {
 	var req fasthttp.Request
 	req.Header.SetMethod(method)
 	req.SetRequestURI(path)
+	req.Header.SetHost("console")
 	if body != nil {
 		req.Header.SetContentType("application/json")
 		req.SetBody(control.Encode(body))
+	}
+	if err := arrived(&req); err != nil {
+		return fmt.Errorf("console: %s %s: %w", method, path, err)
 	}
 	inner.Init(&req, v.ctx.RemoteAddr(), nil)
 	httpapi.SetRequestID(&inner, httpapi.RequestID(v.ctx))
@@ -53,6 +59,17 @@ func (v *visit) call(method, path string, body, into any) error {
 	control.As(&inner, v.Who)
 	v.API(&inner)
 	return read(&inner, method, path, into)
+}
+
+// arrived makes a request one that was read from a connection: some paths are about another node of a cluster, which is
+// sent the request's lines as they came.
+func arrived(req *fasthttp.Request) error {
+	var b bytes.Buffer
+	w := bufio.NewWriter(&b)
+	if err := errors.Join(req.Write(w), w.Flush()); err != nil {
+		return err
+	}
+	return req.Read(bufio.NewReader(&b))
 }
 
 // read reads an answer of the API into a value; a nil value: the answer's body does not matter.

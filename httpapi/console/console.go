@@ -120,6 +120,7 @@ func (c *console) headed(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
+		h.Set("X-Pixd-Console", "page") // told from answers of others, such as a node without an owner
 		setLanguage(ctx, c.Secure)
 		if from := ctx.Request.Header.Peek("Sec-Fetch-Site"); ctx.IsPost() && len(from) > 0 && string(from) != "same-origin" {
 			ctx.Error("forbidden: the form is another site's", fasthttp.StatusForbidden)

@@ -41,10 +41,14 @@ func money(l language, a pix.Amount) string {
 	if n < 0 {
 		sign, n = "-", -n
 	}
-	part := fmt.Sprintf("%04d", n%10_000)
-	part = part[:2] + strings.TrimRight(part[2:], "0")
 	_, comma := l.marks()
-	return sign + "R$ " + l.grouped(strconv.FormatInt(n/10_000, 10)) + comma + part
+	return sign + "R$ " + l.grouped(strconv.FormatInt(n/10_000, 10)) + comma + units(n%10_000)
+}
+
+// units writes parts of a real: centavos, and what is less where it is not zero.
+func units(n int64) string {
+	text := fmt.Sprintf("%04d", n)
+	return text[:2] + strings.TrimRight(text[2:], "0")
 }
 
 // marks are between thousands, and before decimals.
@@ -107,7 +111,7 @@ func (l language) Sum(n *big.Int) string {
 	if n.Sign() < 0 {
 		sign = "-"
 	}
-	return sign + "R$ " + l.grouped(whole.Abs(whole).String()) + comma + fmt.Sprintf("%04d", part.Abs(part))[:2]
+	return sign + "R$ " + l.grouped(whole.Abs(whole).String()) + comma + units(part.Abs(part).Int64())
 }
 
 // size writes a number of bytes.
@@ -151,11 +155,15 @@ func moment(l language, text string) string {
 	if err != nil {
 		return text
 	}
-	form := "02/01/2006 15:04:05"
+	form, day := "02/01/2006 15:04:05", "02/01 "
 	if l == english {
-		form = time.DateTime
+		form, day = time.DateTime, "01-02 "
 	}
-	return t.In(brasilia).Format(form) + " (" + t.UTC().Format("15:04 UTC") + ")"
+	here, utc := t.In(brasilia), t.UTC()
+	if here.Day() == utc.Day() {
+		day = ""
+	}
+	return here.Format(form) + " (" + utc.Format(day+"15:04 UTC") + ")"
 }
 
 // masked hides a document but for its middle: ***.456.789-** of a CPF, and the first eight characters of a CNPJ.

@@ -50,6 +50,9 @@ const (
 	hour      = 3600_000 / keepEvery
 )
 
+// mostStreams is how many of them may be of one session.
+const mostStreams = 8
+
 // watchersAtOnce is how many browsers may have the overview open at once.
 const watchersAtOnce = 64
 
@@ -67,11 +70,24 @@ type Live struct {
 // NewLive returns a Live without figures. When ended is closed, all browsers are let go.
 func NewLive(ended <-chan struct{}) *Live { return &Live{ended: ended, fresh: make(chan struct{})} }
 
-// Wanted tells whether new figures are worth measuring: a browser waits for them, or the last hour's lack the newest.
-func (l *Live) Wanted(now pix.Millis) bool {
+// Wanted tells which new figures are worth measuring: for the browsers that wait for them, and for the last hour, which
+// are since those before that were kept.
+func (l *Live) Wanted(now pix.Millis) (live, kept bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.watchers > 0 || len(l.kept) == 0 || now-l.kept[len(l.kept)-1].At >= keepEvery
+	return l.watchers > 0, len(l.kept) == 0 || now-l.kept[len(l.kept)-1].At >= keepEvery
+}
+
+// Keep keeps figures for the last hour.
+func (l *Live) Keep(f Figures) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.kept = append(l.kept, f); len(l.kept) > hour {
+		l.kept = l.kept[1:]
+	}
+	if l.watchers == 0 {
+		l.newest = f
+	}
 }
 
 // Publish hands out new figures.
@@ -79,12 +95,6 @@ func (l *Live) Publish(f Figures) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.newest = f
-	if n := len(l.kept); n == 0 || f.At-l.kept[n-1].At >= keepEvery {
-		l.kept = append(l.kept, f)
-		if n >= hour {
-			l.kept = l.kept[1:]
-		}
-	}
 	close(l.fresh)
 	l.fresh = make(chan struct{})
 }
@@ -127,7 +137,8 @@ func (c *console) live(ctx *fasthttp.RequestCtx) {
 		ctx.Error("no session", fasthttp.StatusUnauthorized)
 		return
 	}
-	if !c.Live.enter() {
+	if v.one.streams.Add(1) > mostStreams || !c.Live.enter() {
+		v.one.streams.Add(-1)
 		ctx.Error("too many browsers have the overview open", fasthttp.StatusServiceUnavailable)
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "10")
 		return
@@ -135,7 +146,10 @@ func (c *console) live(ctx *fasthttp.RequestCtx) {
 	lang, one := v.Lang, v.one
 	httpapi.Stream(ctx, "text/event-stream", httpapi.Streamed{
 		Write: func(w io.Writer) error { return c.tell(w, lang, one) },
-		Done:  func(error) { c.Live.leave() },
+		Done: func(error) {
+			one.streams.Add(-1)
+			c.Live.leave()
+		},
 	})
 }
 
@@ -143,7 +157,7 @@ func (c *console) live(ctx *fasthttp.RequestCtx) {
 func (c *console) tell(w io.Writer, lang language, one *session) error {
 	for {
 		f, fresh := c.Live.now()
-		texts := map[string]any{}
+		texts := map[string]any{"at": tile{Text: moment(lang, f.At.String())}}
 		for _, t := range tilesOf(f, lang) {
 			texts[t.Name] = t
 		}
@@ -190,7 +204,7 @@ func tilesOf(f Figures, l language) []tile {
 		{Name: "cases", Text: count(f.Cases), To: "/med"},
 		{Name: "backlog", Text: l.age(f.Backlog), Bad: f.Backlog > 300, To: "/webhooks"},
 		{Name: "failing", Text: count(f.Failing), Bad: f.Failing > 0, To: "/webhooks"},
-		{Name: "alerts", Text: count(f.Alerts), Bad: f.Alerts > 0, To: "/alerts"},
+		{Name: "alerts_since", Text: count(f.Alerts), Bad: f.Alerts > 0, To: "/alerts"},
 		{Name: "disk", Text: l.number(f.DiskFree/(1<<30), 1) + " GiB", Bad: f.DiskFree < 2<<30},
 		{Name: "snapshot", Text: l.age(f.Snapshot), To: "/snapshots"},
 		{Name: "clock", Text: l.clock(f), Bad: f.ClockDoubted},

@@ -13,27 +13,36 @@ import (
 // TestLive checks which figures are kept, when new ones are wanted, and how many browsers may wait for them.
 func TestLive(t *testing.T) {
 	l := NewLive(make(chan struct{}))
-	if !l.Wanted(0) {
-		t.Error("the first figures are not wanted")
+	wants := func(at pix.Millis, live, kept bool) {
+		t.Helper()
+		if gotLive, gotKept := l.Wanted(at); gotLive != live || gotKept != kept {
+			t.Errorf("at %d wanted %v %v, want %v %v", at, gotLive, gotKept, live, kept)
+		}
 	}
+	wants(0, false, true)
 	for i := range pix.Millis(3 * hour) {
-		l.Publish(Figures{At: 1 + i*keepEvery/2, Payments: float64(i)})
+		l.Keep(Figures{At: 1 + i*keepEvery, Payments: float64(i)})
 	}
 	kept := l.hour()
-	if len(kept) != hour || kept[hour-1].At-kept[0].At != (hour-1)*keepEvery || kept[hour-1].Payments != 3*hour-2 {
+	if f, _ := l.now(); len(kept) != hour || kept[hour-1].At-kept[0].At != (hour-1)*keepEvery || kept[hour-1].Payments != 3*hour-1 || f != kept[hour-1] {
 		t.Errorf("%d figures from %d to %+v", len(kept), kept[0].At, kept[len(kept)-1])
 	}
 	newest := kept[hour-1].At
-	if l.Wanted(newest+keepEvery-1) || !l.Wanted(newest+keepEvery) {
-		t.Error("wanted too early, or too late")
-	}
+	wants(newest+keepEvery-1, false, false)
+	wants(newest+keepEvery, false, true)
 	for i := range watchersAtOnce {
 		if !l.enter() {
 			t.Errorf("no place for browser %d", i)
 		}
 	}
-	if l.enter() || !l.Wanted(newest) {
-		t.Error("one browser too many, or nothing is wanted for those that wait")
+	if l.enter() {
+		t.Error("one browser too many")
+	}
+	wants(newest, true, false)
+	l.Publish(Figures{At: 7})
+	l.Keep(Figures{At: 8})
+	if f, _ := l.now(); f.At != 7 {
+		t.Errorf("shown: %+v", f)
 	}
 	l.leave()
 	if !l.enter() {
@@ -104,7 +113,7 @@ func TestTell(t *testing.T) {
 func TestPlots(t *testing.T) {
 	f := newFixture(t)
 	for _, ago := range []pix.Millis{50, 40, 20, 0} {
-		f.live.Publish(Figures{At: f.now - ago*60_000, Payments: float64(ago)})
+		f.live.Keep(Figures{At: f.now - ago*60_000, Payments: float64(ago)})
 	}
 	p := f.send("GET", "/console/plots", f.login(veraToken), "", "Accept-Language", "en")
 	f.says(p, 200, "Payments received", `aria-label="Latency"`)

@@ -28,13 +28,19 @@ func (k *kept) Fields() (all []field) {
 	}
 	for name, those := range values {
 		for _, value := range those {
-			if name != "csrf" && name != "key" {
+			if name != "csrf" && name != "key" && name != "form_lang" {
 				all = append(all, field{name, value})
 			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b field) int { return strings.Compare(a.Name, b.Name) })
 	return all
+}
+
+// Lang is the language that the form was in.
+func (k *kept) Lang() string {
+	values, _ := url.ParseQuery(k.Body)
+	return values.Get("form_lang")
 }
 
 // Key is the key of the form, by which it is carried out once.

@@ -70,10 +70,11 @@ func (k *specialReturn) Itself(waits bool) string {
 	return "itself_nothing"
 }
 
-// mostCases is how many cases the desk sorts by deadline.
-const mostCases = 1000
+// mostCases is how many cases of a status the desk sorts by deadline, and mostCalls how often it asks for them: a call
+// reads 10,000 cases at most.
+const mostCases, mostCalls = 1000, 50
 
-// desk lists the cases that wait for somebody, by their deadlines, or those in another status, the oldest first.
+// desk lists the cases that wait for somebody, by their deadlines, or those in another status.
 func desk(v *visit) error {
 	status := cmp.Or(v.Arg("status"), "waiting")
 	var all []specialReturn
@@ -83,21 +84,33 @@ func desk(v *visit) error {
 	}
 	more := false
 	for _, one := range of {
-		for cursor := ""; len(all) < mostCases; {
-			var l list[specialReturn]
-			if err := v.get("/admin/med?limit=200&status="+url.QueryEscape(one)+"&cursor="+url.QueryEscape(cursor), &l); err != nil {
-				return err
-			}
-			all = append(all, l.Data...)
-			if l.Next == nil {
-				break
-			}
-			cursor, more = *l.Next, len(all) >= mostCases
+		some, left, err := v.casesIn(one)
+		if err != nil {
+			return err
 		}
+		all, more = append(all, some...), more || left
 	}
 	slices.SortStableFunc(all, func(a, b specialReturn) int { return cmp.Compare(a.Next(), b.Next()) })
 	v.Data = map[string]any{"Cases": all, "Status": status, "More": more, "All": []string{"waiting", "open", "defended", "closed", "cancelled"}}
 	return nil
+}
+
+// casesIn returns the oldest cases in a status, at most mostCases. more: there are others, or it takes too long to find them.
+func (v *visit) casesIn(status string) (all []specialReturn, more bool, err error) {
+	cursor := ""
+	for range mostCalls {
+		var l list[specialReturn]
+		if err := v.get("/admin/med?limit=200&status="+url.QueryEscape(status)+"&cursor="+url.QueryEscape(cursor), &l); err != nil {
+			return nil, false, err
+		}
+		if all = append(all, l.Data...); l.Next == nil {
+			return all, false, nil
+		}
+		if cursor = *l.Next; len(all) >= mostCases {
+			break
+		}
+	}
+	return all, true, nil
 }
 
 // showCase shows a case, with what can be done about it.

@@ -24,7 +24,7 @@ type pictureKey struct{ Class, Word string }
 func overview(v *visit) error {
 	f, _ := v.Live.now()
 	all, err := v.pictures()
-	v.Data = map[string]any{"Tiles": tilesOf(f, v.Lang), "Pictures": all}
+	v.Data = map[string]any{"At": moment(v.Lang, f.At.String()), "Tiles": tilesOf(f, v.Lang), "Pictures": all}
 	return err
 }
 

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"html"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -84,6 +85,57 @@ func evilAPI(_, path string, _ []byte) (int, string) {
 	return 404, `{"error":{"status":404,"message":"no such path"}}`
 }
 
+// TestAuditSays checks what the page says of audits that agree, differ, and were not compared with the scheme's book.
+func TestAuditSays(t *testing.T) {
+	f := newFixture(t)
+	cookie := f.login(veraToken)
+	for audit, want := range map[string]string{
+		`{"agrees":true,"report":{"book":"compared"}}`: "audit_agrees", `{"agrees":false,"report":{"book":"compared"}}`: "audit_differs",
+		`{"agrees":true,"report":{"book":"not compared: there is none"}}`: "audit_alone", `{"agrees":null,"report":null,"error":"x"}`: "",
+	} {
+		f.api = func(string, string, []byte) (int, string) {
+			return 200, `{"running":{"stage":"records","accounts_done":1},"last":` + audit + `}`
+		}
+		p := f.send("GET", "/console/audit", cookie, "", "Accept-Language", "en")
+		f.says(p, 200, "reading records, 1 / 0")
+		for _, word := range []string{"audit_agrees", "audit_differs", "audit_alone"} {
+			if strings.Contains(html.UnescapeString(p.body), english.say(word)) != (word == want) {
+				t.Errorf("%s: %s", audit, p.body)
+			}
+		}
+	}
+}
+
+// TestDesk checks that cases that are defended are shown beside however many open ones, by their deadlines, and that the page
+// says where it does not show all.
+func TestDesk(t *testing.T) {
+	f := newFixture(t)
+	f.api = func(_, path string, _ []byte) (int, string) {
+		if strings.Contains(path, "status=defended") {
+			return 200, `{"data":[{"id":"med_due","status":"defended","analysis_due_at":"2026-01-01T00:00:00Z"}],"next_cursor":null}`
+		}
+		return 200, `{"data":[` + strings.Repeat(`{"id":"med_o","status":"open","deadline_at":"2026-09-01T00:00:00Z"},`, 199) + `{"id":"med_o","status":"open"}],"next_cursor":"7"}`
+	}
+	p := f.send("GET", "/console/med", f.login(veraToken), "", "Accept-Language", "en")
+	f.says(p, 200, "There are more cases", "overdue by")
+	if due, open := strings.Index(p.body, "med_due"), strings.Index(p.body, "2026-08-31"); due < 0 || open < due {
+		t.Errorf("the case that is due is at %d, the open ones at %d", due, open)
+	}
+}
+
+// TestRecordMasks checks that the record of actions shows no whole document.
+func TestRecordMasks(t *testing.T) {
+	f := newFixture(t)
+	f.api = func(string, string, []byte) (int, string) {
+		return 200, `{"data":[{"method":"DELETE","path":"/admin/accounts/acc_x/pix-keys/12345678909","body":"{\"document\":\"12345678000195\",\"amount\":12345678909}"}],"next_cursor":null}`
+	}
+	p := f.send("GET", "/console/actions", f.login(veraToken), "")
+	f.says(p, 200, "/pix-keys/***.456.789-**", "12.345.678/****-**", "amount&#34;:12345678909")
+	if strings.Contains(p.body, "12345678000195") || strings.Contains(p.body, "pix-keys/12345678909") {
+		t.Errorf("%s", p.body)
+	}
+}
+
 // element finds an element that a text of the API would have made.
 var element = regexp.MustCompile(`<script>|<img src=x|onerror=alert\(1\)>[^<]*"|href="[^"]*<`)
 
@@ -112,6 +164,9 @@ func TestPages(t *testing.T) {
 				}
 				if !strings.Contains(got.body, `<html lang="`+lang+`">`) || got.header("Content-Security-Policy") != policy || got.header("Cache-Control") != "no-store" {
 					t.Errorf("%s in %s: language or headers", path, lang)
+				}
+				if strings.Contains(got.body, "(0x") || strings.Contains(got.body, "_0x") {
+					t.Errorf("%s shows a pointer", path)
 				}
 				for _, secret := range []string{token, cookie} {
 					if strings.Contains(got.body, secret) {

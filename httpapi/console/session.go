@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/valyala/fasthttp"
 
@@ -21,8 +22,11 @@ const (
 	sessionLasts = 12 * 60 * 60 * 1000
 	// mostSessions is how many sessions there may be at once. With more, the oldest one ends.
 	mostSessions = 1000
-	// mostForms is how many forms of a session are remembered.
-	mostForms = 200
+	// mostOwn is how many sessions an operator may have at once. With more, the operator's oldest one ends.
+	mostOwn = 20
+	// mostForms is of how many forms of a session it is remembered what became of them. Of earlier ones it is known that
+	// they were sent, of mostKeys in all: then the operator has to log in again.
+	mostForms, mostKeys = 200, 20_000
 	// wrongLogins is how many wrong tokens an address may try in a minute.
 	wrongLogins = 5
 )
@@ -36,9 +40,13 @@ type session struct {
 	csrf  string
 	until pix.Millis
 
-	mu    sync.Mutex
-	done  map[string]outcome // by the key of a form: what became of it
-	order []string           // the keys in done, oldest first
+	mu      sync.Mutex
+	done    map[string]outcome // by the key of a form: what became of it
+	refused string             // the key of the form in done that has fields; empty: none has
+	order   []string           // the newest keys in done, oldest first
+	keys    int                // in done
+
+	streams atomic.Int32 // overviews that are open
 
 	sandbox sandbox
 }
@@ -68,10 +76,28 @@ func (s *sessions) begin(token string) (one *session, cookie string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if *s.all = append(*s.all, one); len(*s.all) > mostSessions {
-		*s.all = slices.Delete(*s.all, 0, 1)
-	}
+	s.room(token)
+	*s.all = append(*s.all, one)
 	return one, cookie
+}
+
+// room ends an operator's oldest session where there are mostOwn, and the oldest of all where there are mostSessions.
+func (s *sessions) room(token string) {
+	own := 0
+	for _, one := range *s.all {
+		if one.token == token {
+			own++
+		}
+	}
+	oldest := -1
+	if own >= mostOwn {
+		oldest = slices.IndexFunc(*s.all, func(one *session) bool { return one.token == token })
+	} else if len(*s.all) >= mostSessions {
+		oldest = 0
+	}
+	if oldest >= 0 {
+		*s.all = slices.Delete(*s.all, oldest, oldest+1)
+	}
 }
 
 // of returns the session of a request and who it is; nil: it has none, or it has ended.
@@ -116,13 +142,33 @@ func (o *session) once(key string, do func() outcome) outcome {
 	if was, known := o.done[key]; known {
 		return was
 	}
+	if o.keys >= mostKeys {
+		return outcome{Problem: "session_full"}
+	}
+	o.keys++
+	o.done[key] = outcome{Problem: "unknown"} // if do panics
 	became := do()
+	if was := o.refused; was != "" {
+		o.done[was] = o.done[was].without()
+	}
+	if o.refused = ""; became.fields != nil {
+		o.refused = key
+	}
 	o.done[key] = became
 	if o.order = append(o.order, key); len(o.order) > mostForms {
-		delete(o.done, o.order[0])
+		o.done[o.order[0]] = outcome{Problem: "forgotten"}
 		o.order = o.order[1:]
 	}
 	return became
+}
+
+// unshow has the documents that a form asked for shown this once.
+func (o *session) unshow(key string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	was := o.done[key]
+	was.Shown = ""
+	o.done[key] = was
 }
 
 // became returns what became of the form with a key.

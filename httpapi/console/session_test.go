@@ -1,11 +1,14 @@
 package console
 
 import (
+	"fmt"
 	"net"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
+
+	"pixd/actors/registry"
 )
 
 // payouts answers with payouts that wait, and approves all but those named no.
@@ -84,17 +87,71 @@ func TestSessionEnds(t *testing.T) {
 	}
 }
 
-// TestManySessions checks that the oldest session ends where there are too many.
+// TestManySessions checks that an operator's oldest session ends where that operator has too many, and the oldest of all
+// where there are too many in all.
 func TestManySessions(t *testing.T) {
 	f := newFixture(t)
 	f.api = payouts
-	first, second := f.login(olgaToken), f.login(olgaToken)
-	for range mostSessions - 1 {
+	root, first, second := f.login(rootToken), f.login(olgaToken), f.login(olgaToken)
+	for range mostOwn - 1 {
 		f.login(olgaToken)
 	}
-	if a, b := f.send("GET", "/console/approvals", first, ""), f.send("GET", "/console/approvals", second, ""); a.status != 303 || b.status != 200 {
-		t.Errorf("the oldest %d, the next %d", a.status, b.status)
+	lasts := func(want ...int) {
+		t.Helper()
+		for i, cookie := range []string{root, first, second} {
+			if p := f.send("GET", "/console/approvals", cookie, ""); p.status != want[i] {
+				t.Errorf("session %d: %d, want %d", i, p.status, want[i])
+			}
+		}
 	}
+	lasts(200, 303, 200)
+	for i := range mostSessions - mostOwn {
+		token := fmt.Sprint("token of operator ", i)
+		f.named[token] = &registry.Operator{Name: fmt.Sprint("o", i), Role: registry.Viewer}
+		f.login(token)
+	}
+	lasts(303, 303, 200)
+}
+
+// TestManyForms checks that a form is carried out once however many follow it, that what was filled in is kept of the newest
+// refused form alone, and that a session which has sent too many forms takes no more.
+func TestManyForms(t *testing.T) {
+	f := newFixture(t)
+	f.api = payouts
+	c := f.console()
+	one, _ := c.sessions.begin(olgaToken)
+	done := 0
+	send := func(key string) outcome {
+		return one.once(key, func() outcome { done++; return outcome{Problem: "p", fields: url.Values{"a": {key}}} })
+	}
+	for i := range mostForms + 2 {
+		send(fmt.Sprint("key ", i))
+	}
+	if again := send("key 0"); done != mostForms+2 || again.Problem != "forgotten" {
+		t.Errorf("%d forms were done; the first again: %+v", done, again)
+	}
+	kept := 0
+	for _, o := range one.done {
+		kept += len(o.fields)
+	}
+	if last := one.became(fmt.Sprint("key ", mostForms+1)); kept != 1 || last.fields == nil {
+		t.Errorf("the fields of %d forms are kept, and those of the last: %v", kept, last.fields)
+	}
+	for i := range mostKeys {
+		send(fmt.Sprint("more ", i))
+	}
+	if o := send("one more"); o.Problem != "session_full" || done != mostKeys {
+		t.Errorf("%d forms were done; one more: %+v", done, o)
+	}
+	func() {
+		other, _ := c.sessions.begin(olgaToken)
+		defer func() {
+			if o := other.became("panics"); recover() == nil || o.Problem != "unknown" {
+				t.Errorf("after a panic: %+v", o)
+			}
+		}()
+		other.once("panics", func() outcome { panic("in the middle") })
+	}()
 }
 
 // TestForged checks that a form needs the session's own CSRF token, and is shown to be sent again otherwise.
@@ -206,8 +263,11 @@ func TestKept(t *testing.T) {
 
 	f.open() // and the same form once more, of which the record tells
 	f.api = func(method, path string, body []byte) (int, string) {
-		if strings.HasPrefix(path, "/admin/actions?limit=200&operator=olga") {
-			return 200, `{"data":[{"method":"POST","path":"/admin/x","status":200,"request_id":"other"},{"method":"POST","path":"/admin/payouts/PIXOUT1/approve","status":null,"request_id":"` + form.Get("key") + `"}],"next_cursor":null}`
+		if strings.HasPrefix(path, "/admin/actions?limit=200&cursor=") && !strings.HasSuffix(path, "=7") {
+			return 200, `{"data":[{"method":"POST","path":"/admin/y","status":200,"request_id":"other"}],"next_cursor":"7"}`
+		}
+		if strings.HasPrefix(path, "/admin/actions") {
+			return 200, `{"data":[{"method":"POST","path":"/admin/x","status":200,"request_id":"other"},{"operator":"root","method":"POST","path":"/admin/payouts/PIXOUT1/approve","status":null,"request_id":"` + form.Get("key") + `"}],"next_cursor":null}`
 		}
 		return payouts(method, path, body)
 	}
@@ -215,10 +275,26 @@ func TestKept(t *testing.T) {
 	p = f.send("POST", "/console/login", "", kept.Encode())
 	again.Set("csrf", hidden.FindStringSubmatch(p.body)[2])
 	done = f.send("POST", "/console/approvals", p.cookie, again.Encode())
-	f.says(f.send("GET", done.to, p.cookie, ""), 200, "já foi enviado antes: POST /admin/payouts/PIXOUT1/approve: sem resposta.")
+	f.says(f.send("GET", done.to, p.cookie, ""), 200, "já foi enviado antes: root, POST /admin/payouts/PIXOUT1/approve: sem resposta.")
 	if len(f.asked) > 0 {
 		t.Errorf("done twice: %q", f.asked)
 	}
+	f.open() // and where the record is too long to be looked through
+	f.now++
+	f.api = func(_, path string, _ []byte) (int, string) {
+		if strings.HasPrefix(path, "/admin/actions") {
+			return 200, `{"data":[` + strings.Repeat(`{"request_id":"other"},`, 199) + `{"request_id":"other"}],"next_cursor":"7"}`
+		}
+		return payouts("GET", path, nil)
+	}
+	p = f.send("POST", "/console/login", "", kept.Encode())
+	again.Set("csrf", hidden.FindStringSubmatch(p.body)[2])
+	done = f.send("POST", "/console/approvals", p.cookie, again.Encode())
+	f.says(f.send("GET", done.to, p.cookie, ""), 200, "O registro é longo demais")
+	if len(f.asked) > 0 {
+		t.Errorf("done: %q", f.asked)
+	}
+	f.says(f.send("POST", "/console/approvals", "", "a="+strings.Repeat("x", mostKept)), 401, "era longo demais")
 	for path, body := range map[string]string{"/nothing": "a=b", "/approvals": "a=" + strings.Repeat("x", mostKept), "//evil.example/": "a=b", "": ""} {
 		p := f.send("POST", "/console/login", "", url.Values{"token": {olgaToken}, "kept_path": {path}, "kept_body": {body}}.Encode())
 		if p.status != 303 || p.to != Path {

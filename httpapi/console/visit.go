@@ -146,7 +146,10 @@ func (c *console) page(p pageRoute) fasthttp.RequestHandler {
 		v.Page = p.name
 		if done := v.arg("done"); done != "" {
 			o := v.one.became(done)
-			v.Notice, v.Problem, v.Shown, v.filled = o.Notice, o.Problem, o.Shown, o.fields
+			v.Notice, v.Problem, v.Shown, v.filled = o.Notice, v.Lang.say(o.Problem), o.Shown, o.fields
+			if o.Shown != "" {
+				v.one.unshow(done)
+			}
 		}
 		status := fasthttp.StatusOK
 		if err := p.fill(v); err != nil {
@@ -179,11 +182,14 @@ func (c *console) form(f formRoute) fasthttp.RequestHandler {
 		path := strings.TrimPrefix(string(ctx.URI().PathOriginal()), Path)
 		if v == nil {
 			v = &visit{console: c, ctx: ctx, Page: "login", Lang: languageOf(ctx), Data: keptOf(path, string(ctx.PostBody()))}
-			v.Problem = v.Lang.say("session_ended")
+			v.Problem = v.Lang.say(map[bool]string{true: "session_ended", false: "session_over"}[v.Data.(*kept) != nil])
 			c.draw(ctx, fasthttp.StatusUnauthorized, v)
 			return
 		}
 		v.key = string(ctx.PostArgs().Peek("key"))
+		if l := language(ctx.PostArgs().Peek("form_lang")); l == portuguese || l == english {
+			v.Lang = l // in which its amounts are written
+		}
 		if !v.one.allows(ctx.PostArgs().Peek("csrf")) {
 			v.Page, v.Problem, v.Data = "again", v.Lang.say("older_page"), keptOf(path, string(ctx.PostBody()))
 			c.draw(ctx, fasthttp.StatusForbidden, v)
@@ -227,20 +233,37 @@ func (v *visit) carryOut(f formRoute) outcome {
 	return o
 }
 
-// before tells what the record has of the form.
+// mostActions is how many actions are looked through for a form's key.
+const mostActions = 10_000
+
+// before tells what the record has of the form, whoever has sent it. Where the record is too long to be looked through,
+// the form is refused.
 func (v *visit) before() (outcome, bool) {
-	var l list[action]
-	if err := v.get("/admin/actions?limit=200&operator="+url.QueryEscape(v.Who.Name), &l); err != nil {
-		_, text := v.judge(err)
-		return outcome{Problem: text}, true
+	var those []action
+	for cursor, read := "", 0; ; {
+		var l list[action]
+		if err := v.get("/admin/actions?limit=200&cursor="+url.QueryEscape(cursor), &l); err != nil {
+			_, text := v.judge(err)
+			return outcome{Problem: text}, true
+		}
+		for _, a := range l.Data {
+			if a.RequestID == v.key {
+				those = append(those, a)
+			}
+		}
+		if read += len(l.Data); l.Next == nil || len(those) > 0 && l.Data[len(l.Data)-1].RequestID != v.key {
+			break
+		}
+		if cursor = *l.Next; read >= mostActions {
+			return outcome{Problem: v.Lang.say("record_too_long")}, true
+		}
 	}
-	l.Data = slices.DeleteFunc(l.Data, func(a action) bool { return a.RequestID != v.key })
-	if len(l.Data) == 0 {
+	if len(those) == 0 {
 		return outcome{}, false
 	}
 	text := v.Lang.say("sent_before")
-	for _, a := range slices.Backward(l.Data) {
-		text += " " + a.Method + " " + a.Path + ": " + a.answered(v.Lang) + "."
+	for _, a := range slices.Backward(those) {
+		text += " " + a.Operator + ", " + a.Method + " " + a.Path + ": " + a.answered(v.Lang) + "."
 	}
 	return outcome{Problem: text}, true
 }
@@ -257,6 +280,12 @@ func (v *visit) did(err error, word string, args ...any) outcome {
 		return v.failed(err)
 	}
 	return outcome{Notice: v.Lang.say(word, args...)}
+}
+
+// without is an outcome without what was filled in.
+func (o outcome) without() outcome {
+	o.fields = nil
+	return o
 }
 
 // next is an outcome after which another page is read.

@@ -199,7 +199,7 @@ var words = map[string][2]string{
 	"payout_sent":                {"Enviado", "Sent"},
 	"payout_settled_late":        {"Liquidado com atraso", "Settled late"},
 	"return_received":            {"Devolução recebida", "Return received"},
-	"payout_returned":            {"Devolvido", "Returned"},
+	"payout_returned":            {"Devolvido até então", "Returned so far"},
 	"payout_rejected_after_void": {"Rejeitado depois de anulado", "Rejected after it was voided"},
 	"refund_held":                {"Devolução: valor bloqueado", "Refund: amount held"},
 	"refund_accepted":            {"Devolução aceita pelo arranjo", "Refund accepted by the scheme"},
@@ -320,4 +320,14 @@ var words = map[string][2]string{
 	"commands":           {"Comandos", "Commands"}, //nolint:misspell // Portuguese
 	"copy_command":       {"Para copiar a cópia mais recente para outra máquina:", "To copy the newest snapshot to another machine:"},
 	"restore_command":    {"Para restaurá-la em uma pasta nova, com o motor parado:", "To restore it into a new folder, with the engine stopped:"},
+	"audit_alone":        {"Os registros batem entre si; o livro do arranjo não foi comparado.", "The records agree among themselves; the scheme's book was not compared."},
+	"session_full":       {"Esta sessão já enviou formulários demais. Entre de novo.", "This session has sent too many forms. Log in again."},
+	"forgotten":          {"Este formulário já foi enviado antes; o registro diz o que aconteceu.", "This form was sent before; the record says what became of it."},
+	"record_too_long":    {"O registro é longo demais para saber se este formulário já foi enviado. Consulte-o, e preencha um novo.", "The record is too long to know whether this form was sent before. Look into it, and fill in a fresh one."},
+	"session_over":       {"Sua sessão terminou, e o formulário era longo demais para ser guardado. Entre de novo.", "Your session has ended, and the form was too long to be kept. Log in again."},
+	"alerts_since":       {"Alertas desde o início do motor", "Alerts since the engine's start"},
+	"measured":           {"Medido em", "Measured at"},
+	"key_gone":           {"A conta não tem mais essa chave.", "The account does not have this key any more."},
+	"export_shows":       {"O extrato tem documentos inteiros; o pedido fica registrado.", "The statement has whole documents; the request is put on record."},
+	"duplicate_of":       {"Repete", "Repeats"},
 }

@@ -87,6 +87,30 @@ type auditRun struct {
 	Error *string `json:"error"`
 }
 
+// Says is the word for what the audit has found; empty: it has found nothing yet, or has failed.
+func (r *auditRun) Says() string {
+	switch {
+	case r.Agrees == nil || r.Report == nil:
+		return ""
+	case !*r.Agrees:
+		return "audit_differs"
+	case r.Report.Book != bookCompared:
+		return "audit_alone"
+	}
+	return "audit_agrees"
+}
+
+// Doing is the word for what the audit is doing; empty: nothing is said of it.
+func (r *auditRun) Doing() string {
+	if r.Stage == nil {
+		return ""
+	}
+	return "stage_" + *r.Stage
+}
+
+// bookCompared is how a report says that the scheme's book was compared.
+const bookCompared = "compared"
+
 // audit shows the audit that runs, and the last one.
 func audit(v *visit) error {
 	var runs struct{ Running, Last *auditRun }

@@ -2,10 +2,11 @@
 "use strict";
 (() => {
 	let source = null;
+	let heard = 0; // when figures came last
 
 	// listen reads the figures as long as the page has any.
 	const listen = () => {
-		const tiles = document.querySelector("[data-live]");
+		const tiles = document.hidden ? null : document.querySelector("[data-live]");
 		if (source && source.tiles !== tiles) {
 			source.close();
 			source = null;
@@ -15,9 +16,16 @@
 		}
 		source = new EventSource(tiles.dataset.live);
 		source.tiles = tiles;
+		heard = Date.now();
 		source.onmessage = (event) => {
+			heard = Date.now();
 			lost("live-lost", false);
-			for (const [name, figure] of Object.entries(JSON.parse(event.data))) {
+			const figures = JSON.parse(event.data);
+			const at = document.getElementById("live-at");
+			if (at) {
+				at.textContent = figures.at.text;
+			}
+			for (const [name, figure] of Object.entries(figures)) {
 				const tile = tiles.querySelector(`[data-tile="${name}"]`);
 				if (tile) {
 					tile.querySelector("dd").textContent = figure.text;
@@ -42,6 +50,19 @@
 	};
 
 	document.addEventListener("DOMContentLoaded", listen);
+	document.addEventListener("visibilitychange", listen); // a page that nobody looks at holds no connection
+	setInterval(() => {
+		if (source && Date.now() - heard > 10000) {
+			lost("live-lost", true);
+		}
+	}, 1000);
+	// Only a page of the console takes this page's place: what was filled in stays otherwise.
+	document.addEventListener("htmx:beforeSwap", (event) => {
+		if (event.detail.xhr.getResponseHeader("X-Pixd-Console") === null) {
+			event.detail.shouldSwap = false;
+			lost("lost", true);
+		}
+	});
 	document.addEventListener("htmx:afterSettle", (event) => {
 		listen();
 		const main = document.getElementById("content");
@@ -57,7 +78,7 @@
 		});
 	}
 	document.addEventListener("htmx:afterRequest", (event) => {
-		if (event.detail.xhr && event.detail.xhr.status > 0) {
+		if (event.detail.xhr && event.detail.xhr.getResponseHeader("X-Pixd-Console") !== null) {
 			lost("lost", false);
 		}
 	});
