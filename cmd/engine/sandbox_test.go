@@ -540,7 +540,6 @@ func TestSimElsewhere(t *testing.T) {
 	}
 }
 
-
 // TestSimElsewhereUnknown checks what is said where the simulator has read a request and not answered it.
 func TestSimElsewhereUnknown(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
@@ -89,7 +91,7 @@ func TestConsoleViewer(t *testing.T) {
 		"/accounts/" + c.ID:                      {"name": {"x"}, "was_name": {"Loja"}},
 		"/accounts/" + c.ID + "/active":          {"active": {"no"}},
 		"/accounts/" + c.ID + "/pix-keys":        {"key_type": {"evp"}},
-		"/accounts/" + c.ID + "/pix-keys/remove": {"pix_key": {c.Key}},
+		"/accounts/" + c.ID + "/pix-keys/remove": {"pix_key_mark": {keyMark(c.Key)}},
 		"/accounts/" + c.ID + "/api-keys/revoke": {"client_id": {c.Client}},
 		"/disclosures":                           {"subject": {c.ID}},
 		"/med/" + id + "/close":                  {"result": {"AGREED"}},
@@ -246,4 +248,10 @@ func TestConsoleSessionEnds(t *testing.T) {
 	if got := (&console{process: p}).recorded("olga"); len(got) != 0 {
 		t.Errorf("olga did %q", got)
 	}
+}
+
+// keyMark names a PIX key as the forms of the console do.
+func keyMark(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }

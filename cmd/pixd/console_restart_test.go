@@ -130,7 +130,7 @@ func TestConsoleAnswerLost(t *testing.T) {
 	b.enter(c.tokens["olga"])
 	b.says(payouts[0])
 	b.press(`form[action="/console/approvals"] button`)
-	b.says("This form was sent before: POST /admin/payouts/" + payouts[0] + "/approve: 20")
+	b.says("This form was sent before: olga, POST /admin/payouts/" + payouts[0] + "/approve: 20")
 	c.onRecord("olga", "POST", 1)
 	c.eventually("a settled payout", func() bool { return c.status(payouts[0]) == "settled" })
 	if got := c.status(payouts[1]); got != "pending_approval" {
