@@ -608,8 +608,8 @@ var mutations = []mutation{
 	{
 		"rejected-still-in-flight", "a list shows a rejected payout as it was before",
 		"actors/ledger/kind.go",
-		"books: true, held: takes, rows: together(itemRows, statementRow, endRows),\n\t},\n\tPayoutFailed: {",
-		"books: true, held: takes, rows: together(statementRow, endRows),\n\t},\n\tPayoutFailed: {",
+		"books: true, held: takes, move: MovePayoutRejected, rows: together(itemRows, statementRow, endRows),\n\t},\n\tPayoutFailed: {",
+		"books: true, held: takes, move: MovePayoutRejected, rows: together(statementRow, endRows),\n\t},\n\tPayoutFailed: {",
 	},
 	{
 		"event-before-durable", "the webhooks hear of an event before its record is durable",
