@@ -18,7 +18,7 @@ func (b *tab) key(key string) {
 func (b *tab) focused() {
 	b.t.Helper()
 	if got := b.eval(`(e => { const s = getComputedStyle(e), r = e.getBoundingClientRect();
-		return e.matches(":focus-visible") && s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 2 && r.width > 0 && r.right > 0 && r.bottom > 0 && r.top < innerHeight; })(document.activeElement)`); got != "true" {
+		return e.matches(":focus-visible, input:focus-within") && s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 2 && r.width > 0 && r.right > 0 && r.bottom > 0 && r.top < innerHeight; })(document.activeElement)`); got != "true" {
 		b.t.Errorf("the focus is not seen: %s", b.eval(`document.activeElement.outerHTML.slice(0, 200)`))
 	}
 }
