@@ -26,7 +26,7 @@ const (
 	mostOwn = 20
 	// mostForms is of how many forms of a session it is remembered what became of them. Of earlier ones it is known that
 	// they were sent, of mostKeys in all: then the operator has to log in again.
-	mostForms, mostKeys = 200, 20_000
+	mostForms, mostKeys = 200, 5_000
 	// wrongLogins is how many wrong tokens an address may try in a minute.
 	wrongLogins = 5
 )
@@ -143,7 +143,7 @@ func (o *session) once(key string, do func() outcome) outcome {
 		return was
 	}
 	if o.keys >= mostKeys {
-		return outcome{Problem: "session_full"}
+		return outcome{} // became says why nothing was done
 	}
 	o.keys++
 	o.done[key] = outcome{Problem: "unknown"} // if do panics
@@ -171,11 +171,16 @@ func (o *session) unshow(key string) {
 	o.done[key] = was
 }
 
-// became returns what became of the form with a key.
+// became returns what became of the form with a key. One that the session has not taken was one too many, where there are
+// that many.
 func (o *session) became(key string) outcome {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.done[key]
+	was, known := o.done[key]
+	if !known && o.keys >= mostKeys {
+		return outcome{Problem: "session_full"}
+	}
+	return was
 }
 
 // setCookie sets the session's cookie; an empty one removes it.

@@ -251,7 +251,7 @@ func (v *visit) before() (outcome, bool) {
 				those = append(those, a)
 			}
 		}
-		if read += len(l.Data); l.Next == nil || len(those) > 0 && l.Data[len(l.Data)-1].RequestID != v.key {
+		if read += len(l.Data); l.Next == nil || len(those) > 0 && (len(l.Data) == 0 || l.Data[len(l.Data)-1].RequestID != v.key) {
 			break
 		}
 		if cursor = *l.Next; read >= mostActions {
