@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/pix"
+	"pixd/httpapi/admin"
 	"pixd/httpapi/control"
 )
 
@@ -41,38 +42,19 @@ type item struct {
 // Settled reports whether the transaction has moved money.
 func (i *item) Settled() bool { return i.CompletedAt != nil }
 
-// pixKey is a PIX key of an account.
-type pixKey struct {
-	Key       string `json:"key"`
-	Type      string `json:"key_type"`
-	Status    string `json:"status"`
-	CreatedAt string `json:"created_at"`
-}
-
-// Mark names the key in a form: a key may be a document, which is not in a page.
-func (k *pixKey) Mark() string {
-	sum := sha256.Sum256([]byte(k.Key))
+// markOf names a PIX key in a form: a key may be a document, which is not in a page.
+func markOf(key string) string {
+	sum := sha256.Sum256([]byte(key))
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
-}
-
-// apiKey is a credential of an account, without its secret.
-type apiKey struct {
-	ClientID    string   `json:"client_id"`
-	Permissions []string `json:"permissions"`
-	Whitelist   []string `json:"ip_whitelist"`
-	ExpiresAt   *string  `json:"expires_at"`
-	Active      bool     `json:"active"`
-	LastUsedAt  *string  `json:"last_used_at"`
-	Warnings    []string `json:"warnings"`
 }
 
 // accountPage is what the page of an account shows.
 type accountPage struct {
-	Account      account
+	Account      admin.Account
 	Settings     []setting
-	Keys         []pixKey
-	APIKeys      []apiKey
-	Webhooks     []webhook
+	Keys         []admin.PixKey
+	APIKeys      []admin.APIKey
+	Webhooks     []admin.Webhook
 	Cases        []specialReturn
 	Transactions list[item]
 	Filters      []filter
@@ -115,9 +97,9 @@ func showAccount(v *visit) error {
 	if cursor := v.arg("cursor"); cursor != "" {
 		q.Set("cursor", cursor)
 	}
-	var keys list[pixKey]
-	var credentials list[apiKey]
-	var hooks list[webhook]
+	var keys list[admin.PixKey]
+	var credentials list[admin.APIKey]
+	var hooks list[admin.Webhook]
 	var cases list[specialReturn]
 	of := url.QueryEscape(p.Account.ID)
 	for _, read := range []struct {
@@ -151,11 +133,11 @@ func addPixKey(v *visit) outcome {
 // removePixKey gives a PIX key of an account back.
 func removePixKey(v *visit) outcome {
 	path := "/admin/accounts/" + v.id() + "/pix-keys"
-	var l list[pixKey]
+	var l list[admin.PixKey]
 	if err := v.get(path+"?limit=200", &l); err != nil {
 		return v.failed(err).next("/accounts/" + v.id())
 	}
-	i := slices.IndexFunc(l.Data, func(k pixKey) bool { return k.Mark() == v.field("pix_key_mark") })
+	i := slices.IndexFunc(l.Data, func(k admin.PixKey) bool { return markOf(k.Key) == v.field("pix_key_mark") })
 	if i < 0 {
 		return outcome{Problem: v.Lang.say("key_gone")}.next("/accounts/" + v.id())
 	}
@@ -207,19 +189,7 @@ func statementPath(v *visit) string {
 func receiptPath(v *visit) string { return "/admin/transactions/" + v.id() + "/receipt" }
 
 // lifeEntry is an entry of a transaction's line of time.
-type lifeEntry struct {
-	At       string      `json:"at"`
-	Kind     string      `json:"kind"`
-	Record   *uint64     `json:"record"`
-	Amount   *pix.Amount `json:"amount"`
-	Status   *string     `json:"status"`
-	Reason   *string     `json:"reason"`
-	Operator *string     `json:"operator"`
-	ID       *string     `json:"id"`
-	Type     *string     `json:"type"`
-	Code     *int        `json:"status_code"`
-	Error    *string     `json:"error"`
-}
+type lifeEntry struct{ admin.LifeEntry }
 
 // life is a transaction with its line of time.
 type life struct {
@@ -245,12 +215,12 @@ func transaction(v *visit) error {
 // Linked is the page about what an entry names; empty: there is none.
 func (e *lifeEntry) Linked() string {
 	switch {
-	case e.ID == nil:
+	case e.ID == "":
 		return ""
 	case strings.HasPrefix(e.Kind, "case_"):
-		return "/med/" + url.PathEscape(*e.ID)
+		return "/med/" + url.PathEscape(e.ID)
 	case strings.HasPrefix(e.Kind, "refund") || strings.HasPrefix(e.Kind, "return"):
-		return "/transactions?id=" + url.QueryEscape(*e.ID)
+		return "/transactions?id=" + url.QueryEscape(e.ID)
 	}
 	return ""
 }
@@ -258,7 +228,7 @@ func (e *lifeEntry) Linked() string {
 // State is the word for the status after an entry.
 func (e *lifeEntry) State() string {
 	if strings.HasPrefix(e.Kind, "case_") {
-		return "case_" + *e.Status
+		return "case_" + e.Status
 	}
-	return *e.Status
+	return e.Status
 }

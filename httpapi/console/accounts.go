@@ -9,37 +9,8 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/pix"
+	"pixd/httpapi/admin"
 )
-
-// fee is a fee of the operator API: a fixed amount, and basis points of the amount.
-type fee struct {
-	Fixed pix.Amount `json:"fixed"`
-	BPS   int64      `json:"bps"`
-}
-
-// account is an account of the operator API.
-type account struct {
-	ID       string `json:"account_id"`
-	Name     string `json:"name"`
-	Document string `json:"document"`
-	City     string `json:"city"`
-	Active   bool   `json:"active"`
-	Fees     *struct {
-		In  fee `json:"cash_in"`
-		Out fee `json:"cash_out"`
-	} `json:"fees"`
-	Ceiling     *pix.Amount `json:"cash_out_ceiling"`
-	Threshold   *pix.Amount `json:"approval_threshold"`
-	BlockCNPJ   *bool       `json:"block_cnpj_out"`
-	Authorized  []string    `json:"authorized_cnpjs"`
-	Window      *string     `json:"repeat_window"`
-	Balance     *pix.Amount `json:"balance"`
-	Available   *pix.Amount `json:"available"`
-	Pending     *pix.Amount `json:"pending"`
-	MEDHeld     *pix.Amount `json:"med_held"`
-	CreatedAt   string      `json:"created_at"`
-	Quarantined bool        `json:"quarantined"`
-}
 
 // setting is a setting of an account as a form has it.
 type setting struct {
@@ -50,7 +21,7 @@ type setting struct {
 
 // settingsOf are the settings of an account as its form has them. The document is masked: what differs from that is a
 // new one.
-func settingsOf(a *account, l language) []setting {
+func settingsOf(a *admin.Account, l language) []setting {
 	amount := func(n *pix.Amount) string {
 		if n == nil {
 			return ""
@@ -63,31 +34,33 @@ func settingsOf(a *account, l language) []setting {
 		}
 		return ""
 	}
-	var in, out fee
+	var fees admin.Fees
 	if a.Fees != nil {
-		in, out = a.Fees.In, a.Fees.Out
+		fees = *a.Fees
 	}
-	ceiling := a.Ceiling
+	in, out, ceiling := fees.CashIn, fees.CashOut, a.CashOutCeiling
 	if ceiling != nil && *ceiling == 0 {
 		ceiling = nil
 	}
-	window := ""
-	if a.Window != nil {
-		window = *a.Window
+	text := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
 	}
 	return []setting{
 		{"name", a.Name, "text", []string{"name"}},
 		{"document", masked(a.Document), "text", []string{"document"}},
-		{"city", a.City, "text", []string{"city"}},
+		{"city", text(a.City), "text", []string{"city"}},
 		{"cash_in_fixed", amount(&in.Fixed), "money", []string{"fees", "cash_in", "fixed"}},
 		{"cash_in_bps", strconv.FormatInt(in.BPS, 10), "whole", []string{"fees", "cash_in", "bps"}},
 		{"cash_out_fixed", amount(&out.Fixed), "money", []string{"fees", "cash_out", "fixed"}},
 		{"cash_out_bps", strconv.FormatInt(out.BPS, 10), "whole", []string{"fees", "cash_out", "bps"}},
 		{"cash_out_ceiling", amount(ceiling), "money", []string{"cash_out_ceiling"}},
-		{"approval_threshold", amount(a.Threshold), "money", []string{"approval_threshold"}},
-		{"repeat_window", window, "text", []string{"repeat_window"}},
-		{"block_cnpj_out", flag(a.BlockCNPJ != nil && *a.BlockCNPJ), "flag", []string{"block_cnpj_out"}},
-		{"authorized_cnpjs", strings.Join(a.Authorized, "\n"), "lines", []string{"authorized_cnpjs"}},
+		{"approval_threshold", amount(a.ApprovalThreshold), "money", []string{"approval_threshold"}},
+		{"repeat_window", text(a.RepeatWindow), "text", []string{"repeat_window"}},
+		{"block_cnpj_out", flag(a.BlockCNPJOut != nil && *a.BlockCNPJOut), "flag", []string{"block_cnpj_out"}},
+		{"authorized_cnpjs", strings.Join(a.AuthorizedCNPJs, "\n"), "lines", []string{"authorized_cnpjs"}},
 	}
 }
 
@@ -138,7 +111,7 @@ func put(o map[string]any, path []string, value any) {
 
 // accounts lists accounts, all or those that are searched for.
 func accounts(v *visit) error {
-	var l list[account]
+	var l list[admin.Account]
 	q := url.Values{"limit": {"50"}, "cursor": {v.arg("cursor")}}
 	if text := v.Arg("search"); text != "" {
 		q.Set("search", text)
@@ -150,14 +123,14 @@ func accounts(v *visit) error {
 
 // newAccount shows the form that opens an account.
 func newAccount(v *visit) error {
-	v.Data = settingsOf(&account{City: "SAO PAULO", Window: new("12h")}, v.Lang)
+	v.Data = settingsOf(&admin.Account{City: new("SAO PAULO"), RepeatWindow: new("12h")}, v.Lang)
 	return nil
 }
 
 // openAccount opens an account.
 func openAccount(v *visit) outcome {
 	body := map[string]any{}
-	for _, s := range settingsOf(&account{}, v.Lang) {
+	for _, s := range settingsOf(&admin.Account{}, v.Lang) {
 		text := v.field(s.Name)
 		if text == "" {
 			continue // the default
@@ -168,7 +141,7 @@ func openAccount(v *visit) outcome {
 		}
 		put(body, s.Path, value)
 	}
-	var a account
+	var a admin.Account
 	if err := v.post("/admin/accounts", body, &a); err != nil {
 		return v.failed(err)
 	}
@@ -179,7 +152,7 @@ func openAccount(v *visit) outcome {
 // meanwhile is said, and not overwritten.
 func changeAccount(v *visit) outcome {
 	path := "/admin/accounts/" + v.id()
-	var a account
+	var a admin.Account
 	if err := v.get(path, &a); err != nil {
 		return v.failed(err)
 	}

@@ -5,6 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/goccy/go-json"
+
+	"pixd/httpapi/admin"
 )
 
 const shop = `{"account_id":"acc_x","name":"Loja","document":"12345678909","city":"RECIFE","active":true,"fees":{"cash_in":{"fixed":100,"bps":50},"cash_out":{"fixed":0,"bps":0}},` +
@@ -36,12 +40,11 @@ func (f *fixture) inputs(cookie string) url.Values {
 	return form
 }
 
-func readShop() *account {
-	a := account{ID: "acc_x", Name: "Loja", Document: "12345678909", City: "RECIFE", Active: true, Window: new("12h"), Authorized: []string{"12345678000195"}, BlockCNPJ: new(true), Threshold: amountOf(500_000), Ceiling: amountOf(0)}
-	a.Fees = &struct {
-		In  fee `json:"cash_in"`
-		Out fee `json:"cash_out"`
-	}{In: fee{100, 50}}
+func readShop() *admin.Account {
+	var a admin.Account
+	if err := json.Unmarshal([]byte(shop), &a); err != nil {
+		panic(err)
+	}
 	return &a
 }
 
@@ -124,7 +127,7 @@ func TestForms(t *testing.T) {
 	for path, c := range map[string]struct{ fields, asked, to string }{
 		"/accounts/acc_x/active":          {"active=no", `PATCH /admin/accounts/acc_x {"active":false}`, "/accounts/acc_x"},
 		"/accounts/acc_x/pix-keys":        {"key_type=evp&pix_key=", `POST /admin/accounts/acc_x/pix-keys {"key_type":"evp"}`, "/accounts/acc_x"},
-		"/accounts/acc_x/pix-keys/remove": {"pix_key_mark=" + (&pixKey{Key: "12345678909"}).Mark(), "DELETE /admin/accounts/acc_x/pix-keys/12345678909", "/accounts/acc_x"},
+		"/accounts/acc_x/pix-keys/remove": {"pix_key_mark=" + markOf("12345678909"), "DELETE /admin/accounts/acc_x/pix-keys/12345678909", "/accounts/acc_x"},
 		"/accounts/acc_x/api-keys/revoke": {"client_id=cli_a", "DELETE /admin/api-keys/cli_a", "/accounts/acc_x"},
 		"/med/med_a/close":                {"result=AGREED&details=x", `POST /admin/med/med_a/analysis {"details":"x","result":"AGREED"}`, "/med/med_a"},
 		"/med/med_a/refund":               {"", `POST /admin/med/med_a/refund {"operator":"olga"}`, "/med/med_a"},

@@ -5,20 +5,12 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"pixd/httpapi/admin"
 )
 
 // action is an action of the operator API.
-type action struct {
-	ID        string `json:"id"`
-	At        string `json:"at"`
-	Operator  string `json:"operator"`
-	Role      string `json:"role"`
-	Method    string `json:"method"`
-	Path      string `json:"path"`
-	Body      string `json:"body"`
-	Status    *int   `json:"status"`
-	RequestID string `json:"request_id"`
-}
+type action struct{ admin.Action }
 
 // documents are what can be a CPF or a CNPJ in a request: a whole text of a body, or a key in a path.
 var documents = regexp.MustCompile(`"(?:[0-9]{11}|[0-9A-Z]{12}[0-9]{2})"|/pix-keys/(?:[0-9]{11}|[0-9A-Z]{12}[0-9]{2})`)
@@ -44,7 +36,7 @@ func (a action) answered(l language) string {
 	if a.Status == nil {
 		return l.say("not_answered")
 	}
-	return strconv.Itoa(*a.Status)
+	return strconv.Itoa(int(*a.Status))
 }
 
 // Answered is answered for the page.

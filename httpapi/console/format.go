@@ -20,6 +20,7 @@ var functions = template.FuncMap{
 	"masked":   masked,
 	"document": document,
 	"key":      maskedKey,
+	"mark":     markOf,
 	"size":     func(l language, n int64) string { return l.size(n) },
 	"dict":     dict,
 	"join":     strings.Join,

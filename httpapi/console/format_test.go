@@ -9,8 +9,6 @@ import (
 	"pixd/actors/pix"
 )
 
-func amountOf(n pix.Amount) *pix.Amount { return &n }
-
 // TestMoney checks how amounts are written, and that reading them gives the same amount again.
 func TestMoney(t *testing.T) {
 	for n, want := range map[pix.Amount][2]string{

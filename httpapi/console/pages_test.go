@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-json"
+
+	"pixd/httpapi/admin"
 )
 
 // evil is in every text that the API answers in these tests.
@@ -61,12 +63,12 @@ func like[T any]() string {
 var answers = []struct{ path, answer string }{
 	{"/admin/payouts?", like[list[payout]]()},
 	{"/admin/actions?", like[list[action]]()},
-	{"/admin/accounts?", like[list[account]]()},
-	{"/admin/accounts/acc_x/pix-keys", like[list[pixKey]]()},
-	{"/admin/accounts/acc_x/api-keys", like[list[apiKey]]()},
+	{"/admin/accounts?", like[list[admin.Account]]()},
+	{"/admin/accounts/acc_x/pix-keys", like[list[admin.PixKey]]()},
+	{"/admin/accounts/acc_x/api-keys", like[list[admin.APIKey]]()},
 	{"/admin/accounts/acc_x/transactions", like[list[item]]()},
-	{"/admin/accounts/acc_x", like[account]()},
-	{"/admin/webhooks?", like[list[webhook]]()},
+	{"/admin/accounts/acc_x", like[admin.Account]()},
+	{"/admin/webhooks?", like[list[admin.Webhook]]()},
 	{"/admin/webhook-deliveries?", like[list[delivery]]()},
 	{"/admin/med?", strings.Replace(like[list[specialReturn]](), `"next_cursor"`, `"other"`, 1)},
 	{"/admin/med/", like[specialReturn]()},

@@ -7,6 +7,7 @@ import (
 	"github.com/fasthttp/router"
 
 	"pixd/actors/pix"
+	"pixd/httpapi/admin"
 )
 
 // The sandbox makes merchants, customers and the simulated scheme act. It is there where Options.Merchant is.
@@ -133,8 +134,8 @@ func (v *visit) chosen() string {
 func (v *visit) Account() string { return v.chosen() }
 
 // Accounts are some accounts to choose from.
-func (v *visit) Accounts() []account {
-	var l list[account]
+func (v *visit) Accounts() []admin.Account {
+	var l list[admin.Account]
 	if err := v.get("/admin/accounts?limit=50", &l); err != nil {
 		return nil // any other can be typed in
 	}

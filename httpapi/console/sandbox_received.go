@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/pix"
+	"pixd/httpapi/admin"
 )
 
 // receivedPath begins the paths, below Path, at which a session receives webhooks. What follows is what nobody can guess.
@@ -149,9 +150,9 @@ func (s *sandbox) take(random string, r received) bool {
 type receivedPage struct {
 	ID, Account string // of the subscription; empty: there is none
 	Events      []received
-	One         *received // that is looked at; nil: none is
-	Left        []webhook // subscriptions that lead to a console of a session that has ended, or to another operator's
-	Refused     *tried    // the merchant API's refusal
+	One         *received       // that is looked at; nil: none is
+	Left        []admin.Webhook // subscriptions that lead to a console of a session that has ended, or to another operator's
+	Refused     *tried          // the merchant API's refusal
 }
 
 // showReceived shows the webhooks that have come, and how each is signed.
@@ -171,7 +172,7 @@ func showReceived(v *visit) error {
 		p.Refused = s.newest("", done)
 	}
 	if name := v.chosen(); name != "" {
-		var l list[webhook]
+		var l list[admin.Webhook]
 		if err := v.get("/admin/webhooks?limit=200&account_id="+url.QueryEscape(name), &l); err != nil {
 			v.Problem = v.failed(err).Problem
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pixd/actors/pix"
+	"pixd/httpapi/admin"
 )
 
 // alert is an alert of the operator API.
@@ -143,22 +144,6 @@ func (r *snapshotRun) Percent() int64 {
 	return min(100, 100*r.Done/r.Total)
 }
 
-// snapshotFile is a snapshot's file.
-type snapshotFile struct {
-	File      string   `json:"file"`
-	Path      string   `json:"path"`
-	CreatedAt *string  `json:"created_at"`
-	Position  *uint64  `json:"position"`
-	Newest    *string  `json:"newest_at"`
-	Accounts  *int     `json:"accounts"`
-	Balance   *big.Int `json:"balance"`
-	Size      int64    `json:"size"`
-	Base      *string  `json:"base"`
-	Needs     []string `json:"needs"`
-	Error     *string  `json:"error"`
-	Warning   *string  `json:"warning"`
-}
-
 // snapshots lists the snapshots, and what is being done about them.
 func snapshots(v *visit) error {
 	var l snapshotList
@@ -169,7 +154,7 @@ func snapshots(v *visit) error {
 
 // snapshotList is a page of the list of snapshots.
 type snapshotList struct {
-	list[snapshotFile]
+	list[admin.Snapshot]
 	Running   *snapshotRun `json:"running"`
 	Last      *snapshotRun `json:"last"`
 	Verifying *snapshotRun `json:"verifying"`
@@ -177,9 +162,9 @@ type snapshotList struct {
 }
 
 // Newest is the newest snapshot on the page that can be used; nil: there is none.
-func (l *snapshotList) Newest() *snapshotFile {
+func (l *snapshotList) Newest() *admin.Snapshot {
 	for i := range l.Data {
-		if l.Data[i].Error == nil {
+		if l.Data[i].Err == nil {
 			return &l.Data[i]
 		}
 	}

@@ -4,47 +4,19 @@ import (
 	"net/url"
 
 	"github.com/valyala/fasthttp"
+
+	"pixd/httpapi/admin"
 )
 
-// webhook is a subscription of the operator API.
-type webhook struct {
-	ID        string   `json:"id"`
-	Account   string   `json:"account_id"`
-	URL       string   `json:"url"`
-	Events    []string `json:"events"`
-	Active    bool     `json:"active"`
-	Removed   bool     `json:"removed"`
-	CreatedAt string   `json:"created_at"`
-	Pending   uint64   `json:"pending"`
-	Dead      uint64   `json:"dead"`
-}
-
 // delivery is a delivery of the operator API.
-type delivery struct {
-	ID        string  `json:"id"`
-	Account   string  `json:"account_id"`
-	Webhook   string  `json:"webhook_id"`
-	Event     string  `json:"event_id"`
-	Type      string  `json:"type"`
-	Status    string  `json:"status"`
-	Reason    *string `json:"reason"`
-	CreatedAt string  `json:"created_at"`
-	Held      bool    `json:"held"`
-	Next      *string `json:"next_attempt_at"`
-	Attempts  []struct {
-		At       string  `json:"at"`
-		Code     *int    `json:"status_code"`
-		Error    *string `json:"error"`
-		Duration int64   `json:"duration_ms"`
-	} `json:"attempts"`
-}
+type delivery struct{ admin.Delivery }
 
 // Retryable reports whether the delivery can be put back in line.
 func (d *delivery) Retryable() bool { return d.Status == "dead" || d.Held }
 
 // webhooks lists the subscriptions.
 func webhooks(v *visit) error {
-	var l list[webhook]
+	var l list[admin.Webhook]
 	q := url.Values{"limit": {"100"}, "cursor": {v.arg("cursor")}}
 	if a := v.Arg("account_id"); a != "" {
 		q.Set("account_id", a)
