@@ -21,7 +21,7 @@ MEASURED = $(shell grep -rl --include='*_test.go' '^func Benchmark' actors cmd h
 # Go would otherwise compile every package a second time.
 export GOFLAGS := $(GOFLAGS) -pgo=off
 
-.PHONY: help build release packages run cluster test race lint lint-openapi axe fuzz bench bench-big microbench once results profile sim nodes mutations faults cluster-faults
+.PHONY: help build release packages run cluster test race lint lint-openapi console axe fuzz bench bench-big microbench once results profile sim nodes mutations faults cluster-faults
 .DEFAULT_GOAL := help
 
 help: ## say what each target does
@@ -56,6 +56,9 @@ lint: ## check style, structure and that go.mod names what is used
 
 lint-openapi: ## check the OpenAPI documents (needs npm)
 	npx --yes $(SPECTRAL) lint --fail-severity hint --ruleset docs/openapi/.spectral.yaml docs/openapi/*.yaml
+
+console: ## run the tests of the console in a browser alone
+	go test ./cmd/pixd -run TestConsole
 
 axe: ## install axe-core into bin/axe, with which the tests of the console look at its pages (needs npm)
 	npm install --silent --no-audit --no-fund --prefix bin/axe $(AXE)

@@ -172,7 +172,7 @@ func TestAuditOfflineRefused(t *testing.T) {
 	}
 	for _, amount := range []pix.Amount{lost, inFlight, refused} {
 		time.Sleep(2 * time.Millisecond) // so that each payment has a later millisecond
-		within, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		within, cancel := context.WithTimeout(t.Context(), time.Second)
 		if _, _, err := e.Sim.Pay(within, sim.Payment{Key: w.EVP, Amount: amount}); err != nil {
 			t.Fatal(err)
 		}

@@ -12,8 +12,10 @@ import (
 )
 
 // The tests of the console drive a browser: Chromium by the path that the first variable names, or the one that is
-// installed. Where there is none they are skipped, unless the second variable says that it is needed.
+// installed. Where there is none they are skipped, unless the second variable says that it is needed. The path noBrowser
+// stands for none: a browser takes the processors that tests of other packages need to be in time.
 const (
+	noBrowser       = "none"
 	browserVariable = "PIXD_BROWSER"
 	browserNeeded   = "PIXD_BROWSER_NEEDED"
 )
@@ -38,7 +40,11 @@ func endBrowser() {
 
 // browserPath returns the path of Chromium; empty: there is none.
 func browserPath() string {
-	if path := os.Getenv(browserVariable); path != "" {
+	switch path := os.Getenv(browserVariable); path {
+	case "":
+	case noBrowser:
+		return ""
+	default:
 		return path
 	}
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
