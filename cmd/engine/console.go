@@ -25,7 +25,7 @@ func (s *Served) console(r *router.Router, tokens control.Tokens, api fasthttp.R
 		merchant = s.asMerchant
 	}
 	console.Routes(r, console.Options{
-		Merchant: merchant, API: api, Tokens: tokens, NewSecret: machine.Secret, Secure: s.certs[1] != nil, MEDWaits: s.Config.MEDSilence == silenceWaits, Live: live, Log: s.Config.Log,
+		Merchant: merchant, API: api, Tokens: tokens, NewSecret: machine.Secret, Listener: s.AdminAddr, Secure: s.certs[1] != nil, MEDWaits: s.Config.MEDSilence == silenceWaits, Live: live, Log: s.Config.Log,
 	})
 }
 

@@ -257,7 +257,7 @@ func (b *tab) enter(token string) {
 func (b *tab) forgets() {
 	b.t.Helper()
 	b.do("forget", chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, network.DeleteCookies, network.DeleteCookiesParams{Name: "pixd_session", URL: b.base + "/console", Path: "/console"})
+		_, err := cdp.Call(ctx, target, network.DeleteCookies, network.DeleteCookiesParams{Name: cookieOf(b.base), URL: b.base + "/console", Path: "/console"})
 		return err
 	}))
 }

@@ -25,13 +25,17 @@ func TestConsoleFiles(t *testing.T) {
 	b.press(`form[action="/console/snapshots"] button.main`)
 	b.says("The snapshot has begun.")
 	b.until(`document.querySelector("#progress").innerText.includes("The last one made") && !document.querySelector("progress")`)
+	b.press(`form[action="/console/snapshots"] button:not(.main)`)
+	b.says("The snapshot has begun.")
+	b.until(`document.querySelector("#progress").innerText.includes("upon pixd-") && !document.querySelector("progress")`)
 	b.press(`form[action="/console/snapshots/verify"] button`)
 	b.says("The verification has begun.")
 	b.until(`document.querySelector("#progress").innerText.includes("passed")`)
-	if got := c.get("/admin/snapshots"); strings.Count(got, `"file":"pixd-`) != 2 || !strings.Contains(got, `"status":"passed"`) { // in the list, and as the one verified
+	if got := c.get("/admin/snapshots"); strings.Count(got, `"file":"pixd-`) != 3 || !strings.Contains(got, `"status":"passed"`) { // in the list, and as the one verified
 		t.Error(got)
 	}
-	for _, one := range []string{"POST /admin/audit 202", "POST /admin/snapshots 202", "POST /admin/snapshots/pixd-"} {
+	c.onRecord("olga", "POST /admin/snapshots 202", 2)
+	for _, one := range []string{"POST /admin/audit 202", `POST /admin/snapshots 202 {"base":"auto"}`, "POST /admin/snapshots/pixd-"} {
 		c.onRecord("olga", one, 1)
 	}
 }

@@ -21,13 +21,16 @@ type visitor struct {
 	csrf   string
 }
 
+// cookieOf is the name of the session's cookie of a console.
+func cookieOf(base string) string { return "pixd_session_" + base[strings.LastIndex(base, ":")+1:] }
+
 // visits logs an operator in.
 func visits(t *testing.T, base, token string) *visitor {
 	t.Helper()
 	v := &visitor{t: t, base: base}
 	answer, _ := v.send("POST", "/login", url.Values{"token": {token}})
 	for _, k := range answer.Cookies() {
-		if k.Name == "pixd_session" {
+		if k.Name == cookieOf(base) {
 			v.cookie = k
 		}
 	}

@@ -109,16 +109,39 @@ func put(o map[string]any, path []string, value any) {
 	o[path[len(path)-1]] = value
 }
 
-// accounts lists accounts, all or those that are searched for.
+// accountList is a page of accounts.
+type accountList struct {
+	list[admin.Account]
+	Search string // what they were searched for by; empty: by nothing
+}
+
+// accounts lists accounts, all or those that are searched for. The address has the key of the search's form in place of
+// its text, which may be a document.
 func accounts(v *visit) error {
-	var l list[admin.Account]
+	var l accountList
 	q := url.Values{"limit": {"50"}, "cursor": {v.arg("cursor")}}
-	if text := v.Arg("search"); text != "" {
-		q.Set("search", text)
+	if key := v.arg("found"); key != "" {
+		o := v.one.became(key)
+		if l.Search = o.search; l.Search == "" {
+			v.Problem = v.Lang.say("search_forgotten")
+			v.Data = l
+			return nil
+		}
+		q.Set("search", l.Search)
 	}
-	err := v.get("/admin/accounts?"+q.Encode(), &l)
+	err := v.get("/admin/accounts?"+q.Encode(), &l.list)
 	v.Data = l
 	return err
+}
+
+// searchAccounts keeps what accounts are searched for by.
+func searchAccounts(v *visit) outcome {
+	const page = "/accounts"
+	text := v.field("search")
+	if text == "" {
+		return outcome{}.next(page)
+	}
+	return outcome{search: text}.next(page + "?found=" + url.QueryEscape(v.key))
 }
 
 // newAccount shows the form that opens an account.

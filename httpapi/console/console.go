@@ -12,6 +12,7 @@ import (
 	"embed"
 	"html/template"
 	"log/slog"
+	"net"
 	"path"
 	"strings"
 
@@ -28,6 +29,7 @@ type Options struct {
 	NewSecret func(n int) []byte      // returns n random bytes that nobody can guess
 	MEDWaits  bool                    // a special-return case that is not defended in time is left to the analyst
 	Secure    bool                    // the listener speaks TLS: the cookie is sent over TLS alone
+	Listener  net.Addr                // of the operator listener
 	Live      *Live                   // the figures of the overview
 	Merchant  fasthttp.RequestHandler // the merchant API, for the sandbox; nil: there is no simulator, and no sandbox
 	Log       *slog.Logger
@@ -54,7 +56,7 @@ type console struct {
 
 // Routes adds the console to a router.
 func Routes(r *router.Router, o Options) {
-	c := &console{Options: o, sessions: newSessions(o.Tokens, o.NewSecret), pages: readPages()}
+	c := &console{Options: o, sessions: newSessions(o), pages: readPages()}
 	for _, name := range assets {
 		r.GET(Path+"/"+name, asset(name))
 	}
@@ -123,7 +125,7 @@ func (c *console) headed(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 		h.Set("X-Pixd-Console", "page") // told from answers of others, such as a node without an owner
 		setLanguage(ctx, c.Secure)
 		if from := ctx.Request.Header.Peek("Sec-Fetch-Site"); ctx.IsPost() && len(from) > 0 && string(from) != "same-origin" {
-			ctx.Error("forbidden: the form is another site's", fasthttp.StatusForbidden)
+			refuse(ctx, fasthttp.StatusForbidden, "forbidden: the form is another site's")
 			return
 		}
 		next(ctx)
@@ -148,6 +150,13 @@ func asset(name string) fasthttp.RequestHandler {
 	}
 }
 
+// refuse answers in plain text.
+func refuse(ctx *fasthttp.RequestCtx, status int, text string) {
+	ctx.SetStatusCode(status)
+	ctx.SetContentType("text/plain; charset=utf-8")
+	ctx.SetBodyString(text)
+}
+
 // draw sends a page.
 func (c *console) draw(ctx *fasthttp.RequestCtx, status int, v *visit) {
 	c.part(ctx, "layout", v)
@@ -161,7 +170,7 @@ func (c *console) part(ctx *fasthttp.RequestCtx, part string, v *visit) {
 	var b bytes.Buffer
 	if err := c.pages[v.Page].ExecuteTemplate(&b, part, v); err != nil {
 		c.Log.Error("console: a page cannot be drawn", "page", v.Page, "error", err)
-		ctx.Error("internal error", fasthttp.StatusInternalServerError)
+		refuse(ctx, fasthttp.StatusInternalServerError, "internal error")
 		return
 	}
 	ctx.SetContentType("text/html; charset=utf-8")

@@ -23,16 +23,17 @@ const rootToken, olgaToken, veraToken = "the root's token", "olga's token", "ver
 
 // fixture is a console over an API that answers what a test says.
 type fixture struct {
-	t       *testing.T
-	handler fasthttp.RequestHandler
-	api     func(method, path string, body []byte) (int, string)
-	asked   []string // writes to the API: who, method, path and body, and the request's id
-	now     pix.Millis
-	named   map[string]*registry.Operator
-	live    *Live
-	ended   chan struct{}
-	address net.Addr
-	drawn   bytes.Buffer // the log
+	t        *testing.T
+	handler  fasthttp.RequestHandler
+	api      func(method, path string, body []byte) (int, string)
+	asked    []string // writes to the API: who, method, path and body, and the request's id
+	now      pix.Millis
+	named    map[string]*registry.Operator
+	live     *Live
+	ended    chan struct{}
+	address  net.Addr
+	listener net.Addr
+	drawn    bytes.Buffer // the log
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -53,13 +54,13 @@ func (f *fixture) open() {
 // console returns one apart from that which answers requests.
 func (f *fixture) console() *console {
 	o := f.options()
-	return &console{Options: o, sessions: newSessions(o.Tokens, o.NewSecret), pages: readPages()}
+	return &console{Options: o, sessions: newSessions(o), pages: readPages()}
 }
 
 func (f *fixture) options() Options {
 	secrets := 0
 	return Options{
-		API: control.Roles(f.answer), Live: f.live, Log: slog.New(slog.NewTextHandler(&f.drawn, nil)),
+		API: control.Roles(f.answer), Listener: f.listener, Live: f.live, Log: slog.New(slog.NewTextHandler(&f.drawn, nil)),
 		Tokens:    control.Tokens{Root: rootToken, Named: func(token string) *registry.Operator { return f.named[token] }, Now: func() pix.Millis { return f.now }},
 		NewSecret: func(n int) []byte { secrets++; return fmt.Appendf(nil, "%0*d", n, int64(f.now)*1000+int64(secrets)) },
 	}
@@ -93,7 +94,7 @@ func (f *fixture) send(method, path, cookie, form string, headers ...string) pag
 	req.Header.SetMethod(method)
 	req.SetRequestURI(path)
 	if cookie != "" {
-		req.Header.SetCookie(cookieName, cookie)
+		req.Header.SetCookie(cookieName(f.listener), cookie)
 	}
 	if form != "" {
 		req.Header.SetContentType("application/x-www-form-urlencoded")
@@ -108,7 +109,7 @@ func (f *fixture) send(method, path, cookie, form string, headers ...string) pag
 	p := page{status: ctx.Response.StatusCode(), body: string(ctx.Response.Body()), to: string(ctx.Response.Header.Peek("Location"))}
 	p.header = func(name string) string { return string(ctx.Response.Header.Peek(name)) }
 	var c fasthttp.Cookie
-	c.SetKey(cookieName)
+	c.SetKey(cookieName(f.listener))
 	if ctx.Response.Header.Cookie(&c) {
 		p.cookie = string(c.Value())
 	}

@@ -134,12 +134,12 @@ func (l *Live) leave() {
 func (c *console) live(ctx *fasthttp.RequestCtx) {
 	v := c.visitor(ctx)
 	if v == nil {
-		ctx.Error("no session", fasthttp.StatusUnauthorized)
+		refuse(ctx, fasthttp.StatusUnauthorized, "no session")
 		return
 	}
 	if v.one.streams.Add(1) > mostStreams || !c.Live.enter() {
 		v.one.streams.Add(-1)
-		ctx.Error("too many browsers have the overview open", fasthttp.StatusServiceUnavailable)
+		refuse(ctx, fasthttp.StatusServiceUnavailable, "too many browsers have the overview open")
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "10")
 		return
 	}

@@ -113,7 +113,7 @@ func (c *console) logIn(ctx *fasthttp.RequestCtx) {
 func (c *console) logOut(ctx *fasthttp.RequestCtx) {
 	v := c.visitor(ctx)
 	if v != nil && !v.one.allows(ctx.PostArgs().Peek("csrf")) {
-		ctx.Error("forbidden", fasthttp.StatusForbidden)
+		refuse(ctx, fasthttp.StatusForbidden, "forbidden")
 		return
 	}
 	if v != nil {
@@ -127,7 +127,7 @@ func (c *console) logOut(ctx *fasthttp.RequestCtx) {
 // toLogin has the browser read the login page, also where a script asks for a part of a page.
 func toLogin(ctx *fasthttp.RequestCtx) {
 	if len(ctx.Request.Header.Peek("HX-Request")) > 0 {
-		ctx.Error("no session", fasthttp.StatusUnauthorized)
+		refuse(ctx, fasthttp.StatusUnauthorized, "no session")
 		ctx.Response.Header.Set("HX-Redirect", Path+"/login")
 		return
 	}

@@ -103,7 +103,7 @@ func (c *console) plots(ctx *fasthttp.RequestCtx) {
 	v.Page = "overview"
 	if err := overview(v); err != nil {
 		status, text := v.judge(err)
-		ctx.Error(text, status)
+		refuse(ctx, status, text)
 		return
 	}
 	c.part(ctx, "plots", v)

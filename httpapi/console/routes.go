@@ -25,6 +25,7 @@ var (
 	}
 	allForms = []formRoute{
 		{"/approvals", decide},
+		{"/accounts/search", searchAccounts},
 		{"/accounts/new", openAccount},
 		{"/accounts/{id}", changeAccount},
 		{"/accounts/{id}/active", setActive},

@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
+	"net"
 	"net/url"
 	"slices"
 	"strconv"
@@ -85,12 +86,12 @@ func (c *console) receive(ctx *fasthttp.RequestCtx) {
 	random, _ := ctx.UserValue("random").(string)
 	one := c.sessions.receiving(random)
 	if one == nil {
-		ctx.Error("not found", fasthttp.StatusNotFound)
+		refuse(ctx, fasthttp.StatusNotFound, "not found")
 		return
 	}
 	body := ctx.PostBody()
 	if len(body) > mostReceivedBytes {
-		ctx.Error("the webhook is larger than 64 KiB", fasthttp.StatusRequestEntityTooLarge)
+		refuse(ctx, fasthttp.StatusRequestEntityTooLarge, "the webhook is larger than 64 KiB")
 		return
 	}
 	h := &ctx.Request.Header
@@ -99,7 +100,7 @@ func (c *console) receive(ctx *fasthttp.RequestCtx) {
 		Signature: clipped(h.Peek("webhook-signature")), Body: string(body),
 	}
 	if !one.sandbox.take(random, r) {
-		ctx.Error("not found", fasthttp.StatusNotFound)
+		refuse(ctx, fasthttp.StatusNotFound, "not found")
 		return
 	}
 	ctx.SetStatusCode(fasthttp.StatusNoContent)
@@ -201,13 +202,24 @@ func (s *sandbox) subscribed() bool {
 	return s.hook != nil
 }
 
-// ownURL is a URL at which this listener receives webhooks, as the browser knows the listener.
+// ownURL is a URL at which this process itself reaches the operator listener. The browser may know it by another port, as
+// at the end of a tunnel. Under TLS the name is the one that the browser used, which the certificate has.
 func (v *visit) ownURL(random string) string {
-	protocol := "http"
+	protocol, host := "http", string(v.ctx.Host())
+	if tcp, is := v.Listener.(*net.TCPAddr); is {
+		name, port := tcp.IP.String(), strconv.Itoa(tcp.Port)
+		switch {
+		case v.Secure:
+			name = (&url.URL{Host: host}).Hostname()
+		case tcp.IP.IsUnspecified():
+			name = "127.0.0.1"
+		}
+		host = net.JoinHostPort(name, port)
+	}
 	if v.Secure {
 		protocol = "https"
 	}
-	return protocol + "://" + string(v.ctx.Host()) + Path + receivedPath + random
+	return protocol + "://" + host + Path + receivedPath + random
 }
 
 // refusedHook keeps the merchant API's refusal for the page.

@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,7 +19,6 @@ import (
 )
 
 const (
-	cookieName = "pixd_session"
 	// sessionLasts is how long a session lasts from its login, in milliseconds.
 	sessionLasts = 12 * 60 * 60 * 1000
 	// mostSessions is how many sessions there may be at once. With more, the oldest one ends.
@@ -53,6 +54,7 @@ type session struct {
 
 // sessions are the sessions, oldest first.
 type sessions struct {
+	cookie string // its name
 	tokens control.Tokens
 	secret func(n int) []byte
 	wrong  *httpapi.Limiter
@@ -61,8 +63,20 @@ type sessions struct {
 	all *[]*session
 }
 
-func newSessions(tokens control.Tokens, secret func(n int) []byte) sessions {
-	return sessions{tokens: tokens, secret: secret, wrong: httpapi.NewLimiter(wrongLogins), mu: new(sync.Mutex), all: new([]*session)}
+func newSessions(o Options) sessions {
+	return sessions{
+		cookie: cookieName(o.Listener), tokens: o.Tokens, secret: o.NewSecret, wrong: httpapi.NewLimiter(wrongLogins), mu: new(sync.Mutex), all: new([]*session),
+	}
+}
+
+// cookieName is the name of the session's cookie. Browsers send a cookie to all ports of a host, so the port is in the
+// name: two consoles on one host would end each other's sessions.
+func cookieName(listener net.Addr) string {
+	const name = "pixd_session"
+	if tcp, is := listener.(*net.TCPAddr); is {
+		return name + "_" + strconv.Itoa(tcp.Port)
+	}
+	return name
 }
 
 func (s *sessions) random(n int) string { return base64.RawURLEncoding.EncodeToString(s.secret(n)) }
@@ -102,7 +116,7 @@ func (s *sessions) room(token string) {
 
 // of returns the session of a request and who it is; nil: it has none, or it has ended.
 func (s *sessions) of(ctx *fasthttp.RequestCtx) (*session, control.Operator) {
-	id := sha256.Sum256(ctx.Request.Header.Cookie(cookieName))
+	id := sha256.Sum256(ctx.Request.Header.Cookie(s.cookie))
 	s.mu.Lock()
 	i := slices.IndexFunc(*s.all, func(one *session) bool { return one.id == id })
 	var one *session
@@ -186,7 +200,7 @@ func (o *session) became(key string) outcome {
 // setCookie sets the session's cookie; an empty one removes it.
 func (c *console) setCookie(ctx *fasthttp.RequestCtx, value string) {
 	var k fasthttp.Cookie
-	k.SetKey(cookieName)
+	k.SetKey(c.sessions.cookie)
 	k.SetValue(value)
 	k.SetPath(Path)
 	k.SetHTTPOnly(true)

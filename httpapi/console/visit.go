@@ -39,6 +39,7 @@ type visit struct {
 type outcome struct {
 	Notice, Problem, To string
 	Shown               string     // whose documents were asked for
+	search              string     // what accounts are searched for by
 	fields              url.Values // of a form that was refused: what was filled in
 }
 
@@ -196,7 +197,7 @@ func (c *console) form(f formRoute) fasthttp.RequestHandler {
 			return
 		}
 		if v.key == "" || len(v.key) > 64 {
-			ctx.Error("the form has no key", fasthttp.StatusBadRequest)
+			refuse(ctx, fasthttp.StatusBadRequest, "the form has no key")
 			return
 		}
 		o := v.one.once(v.key, func() outcome { return v.carryOut(f) })
