@@ -166,16 +166,22 @@ type Alert struct {
 	At                                      pix.Millis
 }
 
-// Read returns at most limit alerts that were raised at or after since, oldest first. after,
+// Read returns at most limit alerts that were raised at or after since, oldest first, or newest first. after,
 // unless empty, is the next that an earlier call returned: the list goes on behind it. The
 // returned next is empty if there are no more alerts.
-func (a *Alerts) Read(since pix.Millis, after string, limit int) (all []Alert, next string, err error) {
+func (a *Alerts) Read(since pix.Millis, newest bool, after string, limit int) (all []Alert, next string, err error) {
 	lo, hi := Range(since)
-	if after != "" {
-		lo = append(wal.MetaKey(metaAlert+after), 0)
+	if at := wal.MetaKey(metaAlert + after); after != "" && newest {
+		hi = at
+	} else if after != "" {
+		lo = append(at, 0)
 	}
 	err = a.store.Look(0, func(view *wal.View) error {
-		return view.Scan(lo, hi, func(k, v []byte) (bool, error) {
+		scan := view.Scan
+		if newest {
+			scan = view.ScanBack
+		}
+		return scan(lo, hi, func(k, v []byte) (bool, error) {
 			if len(all) == limit {
 				next = alertName(all[limit-1].At, all[limit-1].ID)
 				return false, nil

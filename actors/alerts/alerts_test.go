@@ -72,7 +72,7 @@ func TestAlertsAreKept(t *testing.T) {
 	since := pix.Millis(time.Now().Add(-time.Minute).UnixMilli())
 	after, ids := "", map[string]bool{}
 	for n := 0; n == 0 || after != ""; n++ {
-		all, next, err := b.Read(since, after, 2)
+		all, next, err := b.Read(since, false, after, 2)
 		if err != nil || len(all) > 2 || n > 2 {
 			t.Fatalf("page %d: %v %v", n, all, err)
 		}
@@ -92,22 +92,37 @@ func TestAlertsAreKept(t *testing.T) {
 	if got, want := strings.Join(sortedLines(reported), "\n"), strings.Join(sortedLines(want), "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if all, _, err := b.Read(now()+1000, "", 9); len(all) > 0 || err != nil {
+	forth, _, err := b.Read(since, false, "", 9)
+	var back []Alert
+	for n, after := 0, ""; n == 0 || after != ""; n++ {
+		all, next, err := b.Read(since, true, after, 2)
+		if err != nil || len(all) > 2 || n > 2 {
+			t.Fatalf("page %d, the newest first: %v %v", n, all, err)
+		}
+		back, after = append(back, all...), next
+	}
+	if slices.Reverse(back); err != nil || !slices.Equal(back, forth) {
+		t.Errorf("the newest first: %v, the oldest first: %v, %v", back, forth, err)
+	}
+	if all, _, err := b.Read(forth[1].At+1, true, "", 9); err != nil || slices.ContainsFunc(all, func(a Alert) bool { return a.At <= forth[1].At }) {
+		t.Errorf("the newest first, since %d: %v %v", forth[1].At+1, all, err)
+	}
+	if all, _, err := b.Read(now()+1000, false, "", 9); len(all) > 0 || err != nil {
 		t.Errorf("from the future: %v %v", all, err)
 	}
-	if all, _, err := b.Read(1<<60, "", 9); len(all) > 0 || err != nil {
+	if all, _, err := b.Read(1<<60, false, "", 9); len(all) > 0 || err != nil {
 		t.Errorf("from beyond what a key says: %v %v", all, err)
 	}
 	if err := b.Drop(since); err != nil {
 		t.Fatal(err)
 	}
-	if all, _, err := b.Read(0, "", 9); len(all) != 3 || err != nil {
+	if all, _, err := b.Read(0, false, "", 9); len(all) != 3 || err != nil {
 		t.Errorf("dropped too early: %v %v", all, err)
 	}
 	if err := b.Drop(now() + 1000); err != nil {
 		t.Fatal(err)
 	}
-	if all, _, err := b.Read(0, "", 9); len(all) != 0 || err != nil {
+	if all, _, err := b.Read(0, false, "", 9); len(all) != 0 || err != nil {
 		t.Errorf("not dropped: %v %v", all, err)
 	}
 }
@@ -151,7 +166,7 @@ func TestAlertsOfOneMillisecond(t *testing.T) {
 		m.RaiseGeneral("damage", fmt.Sprint(n))
 	}
 	settled(t, s)
-	all, _, err := m.Read(0, "", many)
+	all, _, err := m.Read(0, false, "", many)
 	if err != nil || len(all) != many {
 		t.Fatal(len(all), err)
 	}

@@ -89,11 +89,12 @@ func (n *node) firstStandby() (seen, bool) {
 	return slices.MinFunc(all, func(a, b seen) int { return cmp.Compare(a.Name, b.Name) }), true
 }
 
-// operators wraps an operator API: the node that makes snapshots answers for them.
+// operators wraps the operator API of a node that is not the owner: the node that makes snapshots lists them. What
+// begins one, or a verification, goes by way of the owner, which puts it on record first.
 func (s *Served) operators(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	guarded := control.Guard(s.tokens(), s.aboutSnapshots, admin.SnapshotsPath)
 	return func(ctx *fasthttp.RequestCtx) {
-		if admin.AboutSnapshots(string(ctx.URI().PathOriginal())) {
+		if (ctx.IsGet() || ctx.IsHead()) && admin.AboutSnapshots(string(ctx.URI().PathOriginal())) {
 			guarded(ctx)
 			return
 		}
@@ -101,13 +102,34 @@ func (s *Served) operators(next fasthttp.RequestHandler) fasthttp.RequestHandler
 	}
 }
 
-// aboutSnapshots answers a request about snapshots, or has the node answer that makes them.
+// aboutSnapshots answers a request about snapshots, or has the node answer that makes them. Where each node makes its
+// own, that is the one that was asked.
 func (s *Served) aboutSnapshots(ctx *fasthttp.RequestCtx) {
-	if n := s.node.Load(); n != nil && s.isMaker(n) {
+	n := s.node.Load()
+	if asked := forward.From(ctx); n != nil && s.flags.SnapshotOn == OnAny && asked != "" && asked != n.name {
+		s.backTo(n, asked, ctx)
+		return
+	}
+	if n != nil && s.isMaker(n) {
 		s.ownSnapshots(ctx)
 		return
 	}
 	s.toMaker.Handler(forward.Local)(ctx)
+}
+
+// backTo has the node answer a request that has forwarded it to this one.
+func (s *Served) backTo(n *node, name string, ctx *fasthttp.RequestCtx) {
+	to := forward.New(forward.Options{
+		Self: n.name, TLS: s.clientTLS, NoOwner: control.NotReady, Log: s.config.Log,
+		Owner: func() (string, string, bool) {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			is, known := n.seen[name]
+			return name, is.URL, known
+		},
+	})
+	defer to.Close()
+	to.Handler(forward.Local)(ctx)
 }
 
 // ownSnapshots answers a request about the snapshots of this node.

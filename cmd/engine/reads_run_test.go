@@ -233,7 +233,7 @@ func (r *readRun) operate(e *Engine, round int) error {
 		"claims":    e.dropClaims,
 		"sweep":     e.webhooks.Sweep,
 		"watch":     func() error { e.webhooks.Watch(); return nil },
-		"alerts":    func() error { _, _, err := e.Config.alerts.Read(0, "", 10); return err },
+		"alerts":    func() error { _, _, err := e.Config.alerts.Read(0, false, "", 10); return err },
 		"drop":      func() error { return e.Config.alerts.Drop(now - 1000) },
 		"refusals":  func() error { return e.refusals.Drop(pix.Reading{Clock: now}, e.drop) },
 		"oldest":    func() error { _, err := e.webhooks.Oldest(); return err },

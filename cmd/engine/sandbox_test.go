@@ -31,13 +31,22 @@ type visitor struct {
 	where string   // the address of the last one, below /console
 }
 
+// tunnel sends requests as a browser does at the end of a tunnel with another port.
+type tunnel struct{}
+
+func (tunnel) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Host = "console.example:9"
+	return http.DefaultTransport.RoundTrip(r)
+}
+
 func (w *harness) visits(token string) *visitor {
 	w.t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	v := &visitor{w: w, c: http.Client{Jar: jar, Timeout: soon}, base: "http://" + w.AdminAddr.String() + "/console"}
+	v := &visitor{w: w, c: http.Client{Jar: jar, Timeout: soon, Transport: tunnel{}}, base: "http://" + w.AdminAddr.String() + "/console"}
 	if status, _ := v.sends("/login", url.Values{"token": {token}}); status != 200 || v.where != "" {
 		w.t.Fatalf("logged in: %d, at %q", status, v.where)
 	}
@@ -330,7 +339,7 @@ func (w *harness) hookPath(hook string) string {
 	w.t.Helper()
 	_, got := w.operate("GET", "/admin/webhooks?account_id="+w.ID, "")
 	_, after, _ := strings.Cut(got, hook)
-	return match(w.t, after, `"url":"http://[0-9.:]+(/console/sandbox/received/[A-Za-z0-9_-]{43})"`)
+	return match(w.t, after, `"url":"http://`+regexp.QuoteMeta(w.AdminAddr.String())+`(/console/sandbox/received/[A-Za-z0-9_-]{43})"`)
 }
 
 // TestSandboxHookRefused checks that without --webhook-allow-insecure the merchant API's refusal is shown.

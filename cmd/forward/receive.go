@@ -61,8 +61,18 @@ func Receive(handlers func(face Face) fasthttp.RequestHandler, log *slog.Logger)
 		}
 		ctx.SetRemoteAddr(net.TCPAddrFromAddrPort(addr))
 		httpapi.SetRequestID(ctx, id)
+		ctx.SetUserValue(fromNode{}, node)
 		handle(ctx)
 	}
+}
+
+// fromNode is under which a request has the node that has forwarded it.
+type fromNode struct{}
+
+// From returns the name of the node that has forwarded a request; empty: none has.
+func From(ctx *fasthttp.RequestCtx) string {
+	name, _ := ctx.UserValue(fromNode{}).(string)
+	return name
 }
 
 // NotOwner sends a request back with which nothing was done.

@@ -64,6 +64,34 @@ func (n *nodes) makesSnapshots() {
 	for _, name := range n.names {
 		n.verifies(name, filepath.Base(made))
 	}
+	n.recorded("/admin/snapshots", 1)
+	n.recorded("/admin/snapshots/"+filepath.Base(made)+"/verify", len(n.names))
+}
+
+// recorded checks how often something was asked for by the record of actions.
+func (n *nodes) recorded(path string, times int) {
+	n.t.Helper()
+	status, got, err := n.proc[n.owner()].operate("GET", "/admin/actions?limit=200", "")
+	if is := strings.Count(string(got), `"method":"POST","path":"`+path+`",`); err != nil || status != 200 || is != times {
+		n.t.Errorf("%s is %d times on record, want %d: %d %v\n%s", path, is, times, status, err, got)
+	}
+}
+
+// TestClusterSnapshotOnAny has each node make and verify a snapshot of its own, and checks that each is on record.
+func TestClusterSnapshotOnAny(t *testing.T) {
+	notShort(t)
+	t.Parallel()
+	n := openNodes(t, "--snapshot-on", "any")
+	n.whole()
+	for _, name := range n.names {
+		made := strings.TrimSpace(n.proc[name].reported("snapshot", "create"))
+		if filepath.Dir(made) != filepath.Join(n.folder(name), "snapshots") {
+			t.Errorf("node %s was asked, and the snapshot is %s", name, made)
+		}
+		n.verifies(name, filepath.Base(made))
+		n.recorded("/admin/snapshots/"+filepath.Base(made)+"/verify", 1)
+	}
+	n.recorded("/admin/snapshots", len(n.names))
 }
 
 // showsConsole logs in to the console of each node, and reads there what the owner answers itself and what another node

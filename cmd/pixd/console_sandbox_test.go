@@ -122,7 +122,9 @@ func TestConsoleSandboxScheme(t *testing.T) {
 	b.fill(back+`[name=reason]`, "FR01")
 	b.press(back + `button`)
 	b.says("The return is made.")
-	c.eventually("a return", func() bool { return strings.Contains(items(), `"return_reason":"FR01"`) && strings.Contains(items(), `"amount":5000`) })
+	c.eventually("a return", func() bool {
+		return strings.Contains(items(), `"return_reason":"FR01"`) && strings.Contains(items(), `"amount":5000`)
+	})
 
 	report := `form[action="/console/sandbox/infractions"] `
 	b.fill(report+`[name=end_to_end_id]`, id)

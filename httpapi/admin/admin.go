@@ -51,7 +51,7 @@ type Options struct {
 	// Alerts lists at most limit alerts that were raised at since or later, oldest first.
 	// after is empty, or the next that an earlier call returned: then the list goes on behind
 	// that call's last alert.
-	Alerts func(since pix.Millis, after string, limit int) (all []alerts.Alert, next string, err error)
+	Alerts func(since pix.Millis, newest bool, after string, limit int) (all []alerts.Alert, next string, err error)
 
 	// Audit compares each account's records with its rows and with the scheme's book. Its
 	// report is sent as JSON. It may take a minute.

@@ -22,7 +22,7 @@ type alertView struct {
 // alertCursor is the form of the cursors of the list of alerts: part of an alert's key.
 var alertCursor = regexp.MustCompile("^[0-9]{13}/alr_[a-z2-7]{1,64}$")
 
-// listAlerts is GET /admin/alerts?since=&cursor=&limit=.
+// listAlerts is GET /admin/alerts?since=&order=&cursor=&limit=.
 func (s *service) listAlerts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	q := ctx.QueryArgs()
 	limit, err := control.ReadLimit(ctx)
@@ -37,11 +37,15 @@ func (s *service) listAlerts(ctx *fasthttp.RequestCtx) (int, any, error) {
 		}
 		since = pix.Millis(t.UnixMilli())
 	}
+	order := string(q.Peek("order"))
+	if order != "" && order != "oldest" && order != "newest" {
+		return 0, nil, control.Bad("order must be oldest or newest: which comes first")
+	}
 	after := string(q.Peek("cursor"))
 	if after != "" && !alertCursor.MatchString(after) {
 		return 0, nil, control.Bad("cursor must be a next_cursor of this list")
 	}
-	all, next, err := s.Alerts(since, after, limit)
+	all, next, err := s.Alerts(since, order == "newest", after, limit)
 	if err != nil {
 		return 0, nil, err
 	}

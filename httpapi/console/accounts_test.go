@@ -1,7 +1,9 @@
 package console
 
 import (
+	"html"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -46,6 +48,49 @@ func readShop() *admin.Account {
 		panic(err)
 	}
 	return &a
+}
+
+// TestSearchAccounts checks that what accounts are searched for by is in no address, and goes with the pages that follow
+// and with the other language, for a viewer too.
+func TestSearchAccounts(t *testing.T) {
+	f := newFixture(t)
+	var read []string
+	f.api = func(_, path string, _ []byte) (int, string) {
+		read = append(read, path)
+		return 200, `{"data":[],"next_cursor":"more"}`
+	}
+	cookie := f.login(veraToken)
+	form := f.fill("/console/accounts", cookie, "search", " 123.456.789-09 ")
+	p := f.send("POST", "/console/accounts/search", cookie, form.Encode())
+	if p.status != 303 || strings.Contains(p.to, "123") {
+		t.Fatalf("%d %s", p.status, p.to)
+	}
+	first := f.send("GET", p.to, cookie, "")
+	f.says(first, 200, `value="123.456.789-09"`)
+	links := regexp.MustCompile(`href="([^"]*(?:cursor=more|lang=en)[^"]*)"`).FindAllStringSubmatch(first.body, -1)
+	if len(links) != 2 {
+		t.Fatalf("%q in %s", links, first.body)
+	}
+	for _, link := range links {
+		to := html.UnescapeString(link[1])
+		if strings.HasPrefix(to, "?") {
+			to = "/console/accounts" + to
+		}
+		read = nil
+		f.says(f.send("GET", to, cookie, ""), 200, `value="123.456.789-09"`)
+		if len(read) != 1 || !strings.Contains(read[0], "search=123.456.789-09") || strings.Contains(to, "123.") || strings.Contains(to, "cursor") != strings.Contains(read[0], "cursor=more") {
+			t.Errorf("%s reads %q", to, read)
+		}
+	}
+	read = nil
+	f.says(f.send("GET", "/console/accounts?found=another", cookie, ""), 200, "não está mais na memória")
+	if len(read) > 0 {
+		t.Errorf("without its text a search reads %q", read)
+	}
+	form = f.fill("/console/accounts", cookie, "search", "  ")
+	if p := f.send("POST", "/console/accounts/search", cookie, form.Encode()); p.status != 303 || !strings.HasPrefix(p.to, "/console/accounts?done=") {
+		t.Errorf("for nothing: %d %s", p.status, p.to)
+	}
 }
 
 // TestChangeAccount checks that a change sends what differs alone, that nothing is sent where nothing differs, and that

@@ -255,3 +255,24 @@ func fromAPI(name string) bool {
 		"active", "queued", "sending", "pending_approval", "accepted", "settled", "rejected", "failed", "completed", "processing", "refused", "dropped", "delivered", "dead", "approved", "declined",
 	}, name)
 }
+
+// TestAlertsPages checks that alerts are read the newest first, a page at a time.
+func TestAlertsPages(t *testing.T) {
+	f := newFixture(t)
+	var read []string
+	f.api = func(_, path string, _ []byte) (int, string) {
+		read = append(read, path)
+		return 200, `{"data":[{"id":"alr_a","kind":"low_disk","message":"little disk","created_at":"2026-09-21T14:13:20.000Z"}],"next_cursor":"1790000000001/alr_b"}`
+	}
+	cookie := f.login(veraToken)
+	p := f.send("GET", "/console/alerts?hours=168", cookie, "")
+	f.says(p, 200, "little disk", `href="?cursor=1790000000001%2Falr_b&amp;hours=168"`)
+	f.says(f.send("GET", "/console/alerts?cursor=1790000000001%2Falr_b&hours=168", cookie, ""), 200, "little disk")
+	want := []string{
+		"/admin/alerts?cursor=&limit=100&order=newest&since=2026-09-14T14%3A13%3A20.000Z",
+		"/admin/alerts?cursor=1790000000001%2Falr_b&limit=100&order=newest&since=2026-09-14T14%3A13%3A20.000Z",
+	}
+	if !slices.Equal(read, want) {
+		t.Errorf("%q", read)
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/valyala/fasthttp"
+
 	"pixd/actors/registry"
 )
 
@@ -28,6 +30,65 @@ func payouts(method, path string, _ []byte) (int, string) {
 		return 200, `{"state":"sending"}`
 	}
 	return 200, `{"data":[],"next_cursor":null}`
+}
+
+// TestCookieName checks that each port's console has a cookie of its own.
+func TestCookieName(t *testing.T) {
+	f := newFixture(t)
+	f.listener = &net.TCPAddr{IP: net.IPv4zero, Port: 8081}
+	f.open()
+	f.api = func(string, string, []byte) (int, string) { return 200, `{"data":[],"next_cursor":null}` }
+	cookie := f.login(olgaToken)
+	if cookieName(f.listener) != "pixd_session_8081" {
+		t.Error(cookieName(f.listener))
+	}
+	f.says(f.send("GET", "/console/actions", cookie, ""), 200, "olga")
+	f.listener = &net.TCPAddr{IP: net.IPv4zero, Port: 8082} // the cookie of another port
+	if p := f.send("GET", "/console/actions", cookie, ""); p.to != "/console/login" {
+		t.Errorf("with the cookie of another port: %d %s", p.status, p.to)
+	}
+}
+
+// TestRefusalsHaveHeaders checks that what is refused in plain text has the headers of a page.
+func TestRefusalsHaveHeaders(t *testing.T) {
+	f := newFixture(t)
+	f.api = func(string, string, []byte) (int, string) { return 200, `{"data":[],"next_cursor":null}` }
+	cookie := f.login(olgaToken)
+	for name, p := range map[string]page{
+		"another site's form": f.send("POST", "/console/approvals", cookie, "a=b", "Sec-Fetch-Site", "cross-site"),
+		"a logout":            f.send("POST", "/console/logout", cookie, "csrf=x"),
+		"no session":          f.send("GET", "/console/live", "", ""),
+		"a part of a page":    f.send("GET", "/console/plots", "", "", "HX-Request", "true"),
+	} {
+		if p.status < 400 || p.header("Content-Security-Policy") != policy || p.header("Cache-Control") != "no-store" || p.header("Content-Type") != "text/plain; charset=utf-8" || p.body == "" {
+			t.Errorf("%s: %d %q %q %q", name, p.status, p.header("Content-Security-Policy"), p.header("Cache-Control"), p.header("Content-Type"))
+		}
+	}
+}
+
+// TestOwnURL checks at which address the sandbox receives webhooks.
+func TestOwnURL(t *testing.T) {
+	for want, c := range map[string]struct {
+		listener net.Addr
+		secure   bool
+		host     string
+	}{
+		"http://127.0.0.1:8081":     {&net.TCPAddr{IP: net.IPv6zero, Port: 8081}, false, "elsewhere:1"},
+		"http://10.0.0.7:8081":      {&net.TCPAddr{IP: net.IPv4(10, 0, 0, 7), Port: 8081}, false, "elsewhere:1"},
+		"https://pixd.example:8081": {&net.TCPAddr{IP: net.IPv4(10, 0, 0, 7), Port: 8081}, true, "pixd.example:1"},
+		"https://pixd.example:8082": {&net.TCPAddr{IP: net.IPv6zero, Port: 8082}, true, "pixd.example"},
+		"https://[::1]:8081":        {&net.TCPAddr{IP: net.IPv6loopback, Port: 8081}, true, "[::1]:1"},
+		"http://elsewhere:1":        {nil, false, "elsewhere:1"},
+	} {
+		f := newFixture(t)
+		f.listener = c.listener
+		v := visit{console: f.console(), ctx: new(fasthttp.RequestCtx)}
+		v.Secure = c.secure
+		v.ctx.Request.Header.SetHost(c.host)
+		if got := v.ownURL("x"); got != want+"/console/sandbox/received/x" {
+			t.Errorf("%s", got)
+		}
+	}
 }
 
 // TestLogin checks who may log in, how often a wrong token may be tried, and the cookie.

@@ -289,7 +289,6 @@ var words = map[string][2]string{
 	"span":               {"Período", "Span"},
 	"kind":               {"Tipo", "Kind"},
 	"message":            {"Mensagem", "Message"},
-	"more_alerts":        {"Há mais alertas neste período do que cabem aqui.", "There are more alerts in this span than are shown here."},
 	"audit_begin":        {"Começar uma auditoria", "Begin an audit"},
 	"audit_begun":        {"A auditoria começou.", "The audit has begun."},
 	"audit_runs":         {"Auditoria em andamento desde", "An audit runs since"},

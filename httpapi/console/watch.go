@@ -22,9 +22,6 @@ type alert struct {
 	CreatedAt   string  `json:"created_at"`
 }
 
-// mostAlerts is how many alerts a page shows.
-const mostAlerts = 1000
-
 // alertHours are the spans of which alerts can be shown.
 var alertHours = []int{1, 24, 24 * 7, 24 * 90}
 
@@ -35,24 +32,11 @@ func alerts(v *visit) error {
 		hours = 24
 	}
 	since := v.Now - pix.Millis(time.Duration(hours)*time.Hour/time.Millisecond)
-	var all []alert
-	more := false
-	for cursor := ""; ; {
-		var l list[alert]
-		if err := v.get("/admin/alerts?limit=200&since="+url.QueryEscape(since.String())+"&cursor="+url.QueryEscape(cursor), &l); err != nil {
-			return err
-		}
-		all = append(all, l.Data...)
-		if l.Next == nil {
-			break
-		}
-		if cursor, more = *l.Next, len(all) > mostAlerts; more {
-			all = all[len(all)-mostAlerts:]
-		}
-	}
-	slices.Reverse(all)
-	v.Data = map[string]any{"Alerts": all, "Hours": hours, "All": alertHours, "More": more}
-	return nil
+	q := url.Values{"limit": {"100"}, "order": {"newest"}, "since": {since.String()}, "cursor": {v.arg("cursor")}}
+	var l list[alert]
+	err = v.get("/admin/alerts?"+q.Encode(), &l)
+	v.Data = map[string]any{"List": l, "Hours": hours, "All": alertHours}
+	return err
 }
 
 // difference is what an audit has found.
