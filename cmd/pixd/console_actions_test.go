@@ -184,6 +184,7 @@ func TestConsoleCase(t *testing.T) {
 	b.choose("#result", "DISAGREED")
 	b.fill("#details", "the receipt\nis signed")
 	b.press(form + "button")
+	b.says("The case is closed.")
 	b.says("the receipt\nis signed")
 	if got := b.count(form); got != "0" {
 		t.Error("a closed case can be closed again")

@@ -66,6 +66,8 @@ func (k *specialReturn) Itself(waits bool) string {
 		return "itself_failed"
 	case k.Held > 0:
 		return "itself_refunds"
+	case k.Status == "closed" && k.Result != nil && *k.Result == "AGREED" && k.Refunded < k.Amount:
+		return "itself_rest"
 	}
 	return "itself_nothing"
 }
@@ -127,7 +129,7 @@ func closeCase(v *visit) outcome {
 	if details := v.field("details"); details != "" {
 		body["details"] = details
 	}
-	return v.did(v.post("/admin/med/"+v.id()+"/analysis", body, nil), "case_closed").next("/med/" + v.id())
+	return v.did(v.post("/admin/med/"+v.id()+"/analysis", body, nil), "case_decided").next("/med/" + v.id())
 }
 
 // refundCase has the refunds of a case tried again, and resumeCase lets a case go on that waits since a restore.

@@ -242,6 +242,7 @@ var words = map[string][2]string{
 	"case_defended_at":  {"Enviada em", "Submitted"},
 	"no_defence":        {"Sem defesa até agora.", "No defence so far."},
 	"case_closed_at":    {"Encerrado em", "Closed"},
+	"case_decided":      {"O caso foi encerrado.", "The case is closed."},
 	"case_tried":        {"A devolução será tentada de novo.", "The refund will be tried again."},
 	"case_resumed":      {"O caso continua.", "The case goes on."},
 	"refund_failed":     {"devolução falhou", "refund failed"},
@@ -265,6 +266,7 @@ var words = map[string][2]string{
 	"itself_alerts":     {"Se ninguém encerrar o caso até o prazo da análise, há um alerta; nada mais.", "If nobody closes the case by the deadline of the analysis, there is an alert; nothing more."},
 	"itself_failed":     {"Nada: uma devolução falhou de vez. Tente-a de novo.", "Nothing: a refund has failed for good. Try it again."},
 	"itself_refunds":    {"O que está bloqueado é devolvido ao pagador; o que faltar, quando houver saldo.", "What is held is refunded to the payer; what is missing, once the balance covers it."},
+	"itself_rest":       {"O que falta está sendo devolvido, ou é bloqueado e devolvido assim que possível, enquanto o arranjo aceita devoluções.", "What is missing is being refunded, or is held and refunded as soon as it can be, as long as the scheme takes returns."},
 	"itself_nothing":    {"Nada mais.", "Nothing more."},
 	"more_cases":        {"Há mais casos do que cabem aqui.", "There are more cases than are shown here."},
 
