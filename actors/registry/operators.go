@@ -271,6 +271,18 @@ func (s *Operators) Decided(payout pix.TxID) error {
 	return s.change(func(d *Desk, _ pix.Millis) (*Record, error) { return d.Decided(payout), nil })
 }
 
+// ForgetApprovals forgets the first approvals of payouts that wait for another no more. waits reports whether a payout does.
+func (s *Operators) ForgetApprovals(waits func(payout pix.TxID) (bool, error)) (err error) {
+	s.approvals.Range(func(payout, _ any) bool {
+		id, wait := payout.(pix.TxID), false
+		if wait, err = waits(id); err == nil && !wait {
+			err = s.Decided(id)
+		}
+		return err == nil
+	})
+	return err
+}
+
 // FirstApproval returns the first of two approvals of a payout; nil: there is none.
 func (s *Operators) FirstApproval(payout pix.TxID) *FirstApproval {
 	a, _ := s.approvals.Load(payout)

@@ -67,6 +67,7 @@ func (e *Engine) runLoops() {
 	e.every(dropEvery, "claims of past days not dropped", e.dropClaims)
 	e.every(dropEvery, "old refusals of payments not dropped", func() error { return e.refusals.Drop(e.Clock.Read(), e.drop) })
 	e.every(dropEvery, "old alerts not dropped", e.Config.alerts.DropOld)
+	e.every(dropEvery, "first approvals of payouts that wait no more not forgotten", e.forgetApprovals)
 	e.every(usesEvery, "last uses of keys not written", func() error { return e.Registry.WriteUses(e.Store) })
 	e.work.Go(func() {
 		const what = "webhook: sweep"
@@ -130,6 +131,15 @@ const claimsFilter = 4 << 20
 func (e *Engine) dropClaims() error {
 	_, newest, _ := e.Store.Head()
 	return account.DropClaims(e.Store.Scan, e.Clock.Read(), pix.Millis(newest), e.drop)
+}
+
+// forgetApprovals forgets the first approvals of payouts that have ended without an operator: their time ran out, or
+// their account was closed.
+func (e *Engine) forgetApprovals() error {
+	return e.Operators.ForgetApprovals(func(payout pix.TxID) (bool, error) {
+		o, err := e.History.Anyone(payout.String())
+		return o != nil && (o.Tx.Status == pix.StatusPending || e.terms.Holds(o.Tx)), err
+	})
 }
 
 // drop makes deletions of rows durable that every machine decides for itself.
