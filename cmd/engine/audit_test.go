@@ -117,7 +117,7 @@ func TestAuditWaits(t *testing.T) {
 	if r := w.audits(); len(r.Differences) > 0 || book.n.Load() < 6 {
 		t.Errorf("%+v after %d looks", r, book.n.Load())
 	}
-	w.auditor.patience = 600 * time.Millisecond
+	w.auditor.Patience = 600 * time.Millisecond
 	book.read = func() scheme.Book { // a book with a payment whose notice never comes
 		b := w.booked(500, 101)
 		b.OldestOpen = began
@@ -143,7 +143,7 @@ func (silentBook) Book(ctx context.Context) (scheme.Book, error) {
 func TestAuditUnanswered(t *testing.T) {
 	t.Parallel()
 	w := newHarness(t, vfs.NewMem())
-	w.auditor.patience = 200 * time.Millisecond
+	w.auditor.Patience = 200 * time.Millisecond
 	for _, s := range []scheme.Scheme{silentBook{}, scheme.Unassigned{}} {
 		w.Engine.scheme = metrics.NewSchemeCalls(s)
 		asked := time.Now()
@@ -270,7 +270,7 @@ func TestAuditOneAtATime(t *testing.T) {
 	if status := <-first; status != 200 {
 		t.Errorf("%d", status)
 	}
-	w.auditor.stopAudits()
+	w.auditor.Close()
 	if status, got := w.operate("GET", "/admin/audit", ""); status != 500 {
 		t.Errorf("after the end: %d %s", status, got)
 	}

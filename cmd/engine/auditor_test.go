@@ -13,6 +13,7 @@ import (
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/scheme"
+	"pixd/cmd/auditor"
 	"pixd/cmd/metrics"
 	"pixd/wal"
 )
@@ -68,12 +69,12 @@ func TestAuditInBackground(t *testing.T) {
 			t.Errorf("%s: %d %s", method, status, got)
 		}
 	}
-	if running, last := w.auditRuns(); last != nil || *running.Stage != stageBook || running.OfAccounts != 0 || running.FinishedAt != nil || running.Agrees != nil {
+	if running, last := w.auditRuns(); last != nil || *running.Stage != auditor.StageBook || running.OfAccounts != 0 || running.FinishedAt != nil || running.Agrees != nil {
 		t.Errorf("%+v, %+v", running, last)
 	}
 	release <- w.booked(500, 70)
 	<-reading
-	if running, _ := w.auditRuns(); *running.Stage != stageComparing || running.Accounts != 1 || running.OfAccounts != 1 || running.Records == 0 {
+	if running, _ := w.auditRuns(); *running.Stage != auditor.StageComparing || running.Accounts != 1 || running.OfAccounts != 1 || running.Records == 0 {
 		t.Errorf("%+v", running)
 	}
 	release <- w.booked(500, 70)
@@ -112,11 +113,11 @@ func TestAuditEnds(t *testing.T) {
 	}
 	began := time.Now()
 	w.Engine.cancel()
-	w.auditor.stopAudits()
+	w.auditor.Close()
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("it ended after %v", took)
 	}
-	if running, last := w.auditor.runs(); running != nil || last.Err == "" {
+	if running, last := w.auditor.Runs(); running != nil || last.Err == "" {
 		t.Errorf("%+v, %+v", running, last)
 	}
 	if status, got := w.operate("POST", "/admin/audit", ""); status != 500 {

@@ -190,7 +190,7 @@ func (e *Engine) differences(ctx context.Context, before scheme.Book) ([]audit.D
 	if before.At == 0 {
 		return nil, nil
 	}
-	b, err := e.derive(ctx, audit.NewReport(e.Clock.Now()))
+	b, err := e.auditor.Derive(ctx, audit.NewReport(e.Clock.Now()))
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,7 @@ import (
 	"pixd/actors/scheme/sim"
 	"pixd/actors/transfer"
 	"pixd/actors/webhook"
+	"pixd/cmd/auditor"
 	"pixd/cmd/journal"
 	"pixd/cmd/machine"
 	"pixd/cmd/metrics"
@@ -57,7 +58,7 @@ type Engine struct {
 	gap       *restored.Mark // what the journal lacks; nil: it was not restored, or has caught up
 	accepted  bool           // that gap was accepted at an earlier start
 	catching  *catchup.State // of the catch-up of a restored journal; nil: it is not to catch up
-	auditor   auditor
+	auditor   *auditor.Auditor
 	present   *keyed.Filter // filter over every row that layout.MostlyAbsent is about, complete once fill has run
 	entropy   *machine.Entropy
 	targets   *webhook.Targets
@@ -88,6 +89,7 @@ func Open(c Config) (*Engine, error) {
 func open(c Config) (*Engine, error) {
 	e := &Engine{Config: c, entropy: machine.NewEntropy(), present: keyed.NewFilter(presentFilter), writes: metrics.NewJournal()}
 	e.ending, e.cancel = context.WithCancel(context.Background())
+	e.auditor = e.newAuditor()
 	if e.Config.alerts == nil {
 		e.Config.alerts = newAlerts(nil, c.Log)
 	}
@@ -275,7 +277,7 @@ func (e *Engine) closeAll() error {
 	if e.Accounts != nil {
 		errs = append(errs, e.Accounts.Close())
 	}
-	e.auditor.stopAudits()
+	e.auditor.Close()
 	if e.snapshots != nil && e.Config.Shared == nil {
 		e.snapshots.Close()
 	}

@@ -58,7 +58,7 @@ func (r *readRun) judge(e *Engine) error {
 		return errors.New("an account is quarantined")
 	}
 	err := r.ask("audit", func() error {
-		found, err := e.audit(context.Background())
+		found, err := e.auditor.Make(context.Background())
 		if err == nil && len(found.Differences) > 0 {
 			err = fmt.Errorf("the audit found %+v", found.Differences)
 		}

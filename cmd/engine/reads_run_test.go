@@ -238,7 +238,7 @@ func (r *readRun) operate(e *Engine, round int) error {
 		"refusals":  func() error { return e.refusals.Drop(pix.Reading{Clock: now}, e.drop) },
 		"oldest":    func() error { _, err := e.webhooks.Oldest(); return err },
 		"retry all": func() error { _, err := e.webhooks.RetryAll(layout.Target{Account: 1, Number: 1}); return err },
-		"audit":     func() error { _, err := e.audit(context.Background()); return err },
+		"audit":     func() error { _, err := e.auditor.Make(context.Background()); return err },
 		"in flight": func() error {
 			_, _, err := e.History.InFlight(0, []pix.TxStatus{pix.StatusAccepted}, nil, 5)
 			return err

@@ -158,7 +158,7 @@ func (s *Served) adminOptions(b Build, merchants *httpapi.Options) (admin.Option
 		TellScheme: s.registrar.Tell, Lost: s.catchup.Aside.Has,
 		Ready:  func() bool { return s.ready.Load() && s.connections.Accepting() },
 		Alerts: s.Config.alerts.Read,
-		Audit:  s.audit, BeginAudit: s.beginAudit, AuditRuns: s.auditor.runs,
+		Audit:  s.auditor.Answer, BeginAudit: s.auditor.Begin, AuditRuns: s.auditor.Runs,
 		Awaits:    func(k *ledger.Case) bool { return k.AwaitsOperator(&s.terms) },
 		Holds:     s.terms.Holds,
 		AskHeld:   s.askHeld,

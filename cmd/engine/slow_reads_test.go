@@ -156,7 +156,7 @@ func TestStopUnderSlowReads(t *testing.T) {
 	t.Run("audit", func(t *testing.T) {
 		t.Parallel()
 		w, reads, _ := onTables(t, "")
-		reads.shut("engine.(*Engine).audit")
+		reads.shut("auditor.(*Auditor).Make")
 		asked := make(chan string, 1)
 		go func() { _, got := w.operate("GET", "/admin/audit", ""); asked <- got }()
 		w.stopsAfter(reads)

@@ -1,0 +1,116 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/actors/audit"
+	"pixd/actors/scheme"
+	"pixd/httpapi/control"
+	"pixd/wal"
+)
+
+// readEvery is the time between two readings of the scheme's book and the engine's accounts
+// in one audit, while they differ. patience is the longest time from the audit's
+// beginning for which they are read again.
+const (
+	readEvery = 250 * time.Millisecond
+	patience  = 30 * time.Second
+)
+
+func (a *Auditor) patient() time.Duration {
+	if a.Patience != 0 {
+		return a.Patience
+	}
+	return patience
+}
+
+// Make computes every account's sums anew from its records, in one view of the store, and compares
+// its settled movements with the scheme's book. It is not one of those that Runs tells of.
+func (a *Auditor) Make(ctx context.Context) (*audit.Report, error) {
+	began := time.Now()
+	a.stage(StageBook)
+	book, err := a.book(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := audit.NewReport(a.Now())
+	a.stage(StageRecords)
+	b, err := a.Derive(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if book.At == 0 {
+		r.Book = audit.NotCompared + "the scheme keeps none"
+		return r, nil
+	}
+	a.stage(StageComparing)
+	differ, err := a.compare(ctx, b, &book, began)
+	r.Book = audit.Compared
+	r.AddDifferences(differ)
+	return r, err
+}
+
+// Derive computes every account's sums anew from its records, in one view of the store.
+func (a *Auditor) Derive(ctx context.Context, r *audit.Report) (*audit.Books, error) {
+	b := &audit.Books{Tell: a.read}
+	return b, a.look(ctx, func(v *wal.View) error { return b.Derive(ctx, v, a.Accounts(), r) })
+}
+
+// book reads the scheme's book of settled payments. A scheme that does not answer in time is
+// reported like a scheme that cannot be reached.
+func (a *Auditor) book(ctx context.Context) (scheme.Book, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.patient())
+	defer cancel()
+	b, err := a.Book(ctx)
+	if err != nil {
+		return b, errors.Join(control.Refuse(fasthttp.StatusServiceUnavailable,
+			"the scheme's book cannot be read, so the books were not compared: %v", err), err)
+	}
+	return b, nil
+}
+
+// compare compares the accounts' settled sums with the scheme's book. While they differ, and
+// notices on their way may be the reason, it reads both again.
+func (a *Auditor) compare(ctx context.Context, b *audit.Books, before *scheme.Book, began time.Time) ([]audit.Difference, error) {
+	var c audit.Comparison
+	for sure := 0; ; {
+		c.Before(before)
+		after, err := a.book(ctx)
+		if err != nil {
+			return nil, err
+		}
+		differ := c.Judge(b.Sums(), &after)
+		if c.Certain() {
+			sure++
+		}
+		if len(differ) == 0 || sure == 2 || time.Since(began) > a.patient() {
+			return differ, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(readEvery):
+		}
+		again, err := a.book(ctx)
+		if err != nil {
+			return nil, err
+		}
+		before = &again
+		if err := a.look(ctx, func(v *wal.View) error { return b.ReadOn(ctx, v, differ) }); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// look lets read read one view of the store, and returns once everything in that view is
+// durable.
+func (a *Auditor) look(ctx context.Context, read func(*wal.View) error) error {
+	if err := a.Look(0, read); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
