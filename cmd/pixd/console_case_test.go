@@ -26,7 +26,8 @@ func (c *console) reads(id string) (k struct {
 	Awaits   bool `json:"awaits_resume"`
 	Held     int  `json:"held_amount"`
 	Refunded int  `json:"refunded_amount"`
-}) {
+},
+) {
 	c.t.Helper()
 	c.asks("GET", "/admin/med/"+id, "", &k)
 	return k
