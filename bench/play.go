@@ -17,6 +17,7 @@ import (
 	"pixd/cmd/engine"
 	"pixd/cmd/operator"
 	"pixd/cmd/overload"
+	"pixd/cmd/simulator"
 	"pixd/wal"
 )
 
@@ -132,14 +133,14 @@ func (o *playFlags) slowSync() wal.FS { return wal.BeforeSync(func() { time.Slee
 // simulator runs the scheme's simulator as `pixd sim` does, for an engine whose operator API is at
 // scheme.
 func (o *playFlags) simulator(b engine.Build) error {
-	c := engine.SimDefaults()
+	c := simulator.Defaults()
 	c.DataDir, c.Listen, c.Engine = o.dir, o.listen, o.scheme
 	c.SchemeSecret, c.AdminToken = os.Getenv(schemeSecret), os.Getenv(tokenVariable)
 	c.Log, c.OnFailure = quiet(), failStop
 	if o.sync > 0 {
 		c.FS = o.slowSync()
 	}
-	s, err := engine.ServeSim(c, b)
+	s, err := simulator.Serve(c, b)
 	if err != nil {
 		return err
 	}

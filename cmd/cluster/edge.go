@@ -11,9 +11,9 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/registry"
-	"pixd/cmd/engine"
 	"pixd/cmd/forward"
 	"pixd/cmd/machine"
+	"pixd/cmd/serving"
 	"pixd/httpapi"
 	"pixd/httpapi/admin"
 	"pixd/httpapi/control"
@@ -41,7 +41,7 @@ func (s *Served) openEdges() error {
 		limits  httpapi.ConnectionOptions
 	}{
 		{forward.Merchant, c.Listen, &s.MerchantAddr, s.forward.Handler(forward.Merchant), httpapi.ConnectionOptions{
-			TLS: s.certs[0].Config(), Total: engine.Room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies, Log: c.Log,
+			TLS: s.certs[0].Config(), Total: serving.Room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies, Log: c.Log,
 		}},
 		{forward.Operator, c.AdminListen, &s.AdminAddr, s.standby(), httpapi.ConnectionOptions{
 			TLS: s.certs[1].Config(), Total: nodeConnections, PerIP: nodeConnections / 8, Trusted: machineItself, Log: c.Log,
@@ -53,7 +53,7 @@ func (s *Served) openEdges() error {
 		if e.address == "" {
 			continue
 		}
-		port, err := engine.Listen(e.address)
+		port, err := serving.Listen(e.address)
 		if err != nil {
 			return fmt.Errorf("%s listener: %w", e.face, err)
 		}

@@ -20,6 +20,7 @@ import (
 	"pixd/cmd/forward"
 	"pixd/cmd/journal"
 	"pixd/cmd/machine"
+	"pixd/cmd/serving"
 	"pixd/httpapi"
 	"pixd/httpapi/control"
 	"pixd/wal"
@@ -88,7 +89,7 @@ func Serve(ctx context.Context, c engine.Config, f Flags, b engine.Build) (_ *Se
 	s.meters.look = s.measures
 	if err := s.open(ctx); err != nil {
 		close(s.over)
-		return nil, errors.Join(engine.Ended(ctx, err), s.Shutdown())
+		return nil, errors.Join(serving.Ended(ctx, err), s.Shutdown())
 	}
 	run, stop := context.WithCancel(context.Background())
 	s.stop = stop
@@ -147,7 +148,7 @@ func (s *Served) readFiles(context.Context) (err error) {
 func (s *Served) openPorts(context.Context) error {
 	c, f := &s.config, &s.flags
 	s.hadData = hasLogData(c.DataDir)
-	port, err := engine.Listen(f.Listen)
+	port, err := serving.Listen(f.Listen)
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
@@ -156,7 +157,7 @@ func (s *Served) openPorts(context.Context) error {
 	s.operate = forward.New(forward.Options{Owner: s.where, Self: f.Node, TLS: s.clientTLS, Forwarded: s.meters.forwarded.Inc, NoOwner: control.NotReady, Log: c.Log})
 	s.toMaker = forward.New(forward.Options{Owner: s.whereSnapshots, Self: f.Node, TLS: s.clientTLS, NoOwner: control.NotReady, Log: c.Log})
 	s.inside = forward.NewServer(forward.Receive(s.handler, c.Log), s.answerNode, c.Log)
-	s.serve(s.inside, httpapi.Limit(port, httpapi.ConnectionOptions{TLS: s.serverTLS, Total: engine.Room(c.Log), Log: c.Log}))
+	s.serve(s.inside, httpapi.Limit(port, httpapi.ConnectionOptions{TLS: s.serverTLS, Total: serving.Room(c.Log), Log: c.Log}))
 	return s.openEdges()
 }
 

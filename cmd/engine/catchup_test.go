@@ -17,6 +17,7 @@ import (
 	"pixd/actors/restored"
 	"pixd/actors/scheme"
 	"pixd/cmd/journal"
+	"pixd/cmd/serving"
 )
 
 // backTo starts an engine on a restored folder, with the book of the simulator of before: it catches up.
@@ -315,7 +316,7 @@ func TestCatchUpGoesOn(t *testing.T) {
 			starts--
 			continue
 		}
-		if !Stopped(err) && !errors.Is(err, errBroken) {
+		if !serving.Stopped(err) && !errors.Is(err, errBroken) {
 			t.Fatal(err)
 		}
 	}

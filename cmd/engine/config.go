@@ -23,6 +23,7 @@ import (
 	"pixd/cmd/certificate"
 	"pixd/cmd/journal"
 	"pixd/cmd/machine"
+	"pixd/cmd/serving"
 	"pixd/snapshot"
 	"pixd/wal"
 )
@@ -105,8 +106,8 @@ type Config struct {
 // Defaults returns the settings of a command line without flags.
 func Defaults() Config {
 	return Config{
-		DataDir: "./pixd-data", Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:8081",
-		ISPB: "99999004", Scheme: inProcess, SettleDelay: 200 * time.Millisecond,
+		DataDir: "./pixd-data", Listen: "127.0.0.1:8080", AdminListen: serving.AdminListen,
+		ISPB: serving.ISPB, Scheme: inProcess, SettleDelay: 200 * time.Millisecond,
 		SchemeTimeout: 10 * time.Second, OrphanAfter: 30 * time.Minute,
 		QueueRetry: 3 * time.Second, QueueTTL: 2 * time.Hour, ApprovalTTL: 168 * time.Hour, ApprovalBy: 1,
 		MEDSilence: silenceAgrees, MEDDeadline: 120 * time.Hour, MEDAnalysis: 168 * time.Hour,
@@ -205,7 +206,7 @@ func (c *Config) Check() error {
 	case c.ApprovalBy != 1 && c.ApprovalBy != 2:
 		return fmt.Errorf("--approval-by %d: 1 or 2 operators approve a payout", c.ApprovalBy)
 	}
-	return errors.Join(checkToken("PIXD_ADMIN_TOKEN", c.AdminToken), c.checkScheme(), c.TLS.Check("tls"), c.AdminTLS.Check("admin-tls"), c.SchemeTLS.Check("scheme-tls"))
+	return errors.Join(serving.CheckToken("PIXD_ADMIN_TOKEN", c.AdminToken), c.checkScheme(), c.TLS.Check("tls"), c.AdminTLS.Check("admin-tls"), c.SchemeTLS.Check("scheme-tls"))
 }
 
 // The bounds of --webhook-retries.
@@ -230,7 +231,7 @@ func (c *Config) inProcess() bool { return c.Scheme == inProcess }
 const inProcess = "sim"
 
 func (c *Config) checkScheme() error {
-	if err := c.schemePeer().checkCA(); err != nil {
+	if err := c.schemePeer().CheckCA(); err != nil {
 		return err
 	}
 	if c.SchemeTLS != (certificate.Files{}) && c.SchemeListen == "" {

@@ -30,6 +30,7 @@ import (
 	"pixd/cmd/machine"
 	"pixd/cmd/metrics"
 	"pixd/cmd/overload"
+	"pixd/cmd/serving"
 	"pixd/cmd/snapshots"
 	"pixd/snapshot"
 	"pixd/wal"
@@ -94,7 +95,7 @@ func open(c Config) (*Engine, error) {
 		e.Config.alerts = newAlerts(nil, c.Log)
 	}
 	if err := e.openParts(); err != nil {
-		return nil, errors.Join(stopped(c.Starting, err), e.closeAll())
+		return nil, errors.Join(serving.Ended(c.Starting, err), e.closeAll())
 	}
 	return e, nil
 }
@@ -223,7 +224,7 @@ func (e *Engine) connect() (err error) {
 
 func (e *Engine) connectProvider() error {
 	c := &e.Config
-	o, err := speaks(c.schemePeer(), c.SchemeSecret, e.Clock.Now, c.Log)
+	o, err := c.schemePeer().Speaks(c.SchemeSecret, e.Clock.Now, c.Log)
 	if err != nil {
 		return err
 	}

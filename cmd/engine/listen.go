@@ -3,12 +3,10 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/netip"
 	"path/filepath"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/valyala/fasthttp"
 
@@ -16,6 +14,7 @@ import (
 	"pixd/cmd/journal"
 	"pixd/cmd/machine"
 	"pixd/cmd/overload"
+	"pixd/cmd/serving"
 	"pixd/httpapi"
 	"pixd/httpapi/control"
 	"pixd/httpapi/notices"
@@ -23,7 +22,7 @@ import (
 )
 
 // Build is the version and the commit of the binary.
-type Build struct{ Version, Commit string }
+type Build = control.Build
 
 // Served is an engine with its listeners.
 type Served struct {
@@ -58,7 +57,7 @@ func Serve(c Config, b Build) (*Served, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.schemePeer().trust(); err != nil {
+	if _, err := c.schemePeer().Trust(); err != nil {
 		return nil, err
 	}
 	banks, err := c.banks()
@@ -131,7 +130,7 @@ func takePorts(c *Config) (p ports, err error) {
 		if l.port == &p.scheme && l.address == "" {
 			break
 		}
-		if *l.port, err = Listen(l.address); err != nil {
+		if *l.port, err = serving.Listen(l.address); err != nil {
 			p.close()
 			return p, fmt.Errorf("%s: %w", l.name, err)
 		}
@@ -145,18 +144,6 @@ func (p *ports) close() {
 			_ = l.Close()
 		}
 	}
-}
-
-// Listen takes a port. An IPv4 address means IPv4 alone: Go would take 0.0.0.0 for every
-// IPv4 and IPv6 address.
-func Listen(address string) (net.Listener, error) {
-	network := "tcp"
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
-			network = "tcp4"
-		}
-	}
-	return net.Listen(network, address)
 }
 
 // onceReady calls the handler that is stored, and answers 503 until there is one.
@@ -174,7 +161,7 @@ func onceReady(handler *atomic.Pointer[fasthttp.RequestHandler]) fasthttp.Reques
 func (s *Served) probe(c Config, admin net.Listener) {
 	s.admin = httpapi.NewServer(onceReady(&s.operate), httpapi.ServerOptions{Name: "operator", NewRequestID: machine.RequestID, Log: c.Log})
 	l := httpapi.Limit(admin, httpapi.ConnectionOptions{
-		TLS: s.certs[1].Config(), Total: adminConnections, PerIP: adminConnections / 8, Trusted: loopback,
+		TLS: s.certs[1].Config(), Total: serving.AdminConnections, PerIP: adminPerIP, Trusted: loopback,
 		Refused: s.meters.admin.Answered, Log: c.Log,
 	})
 	s.meters.admin.Watch(s.admin, l)
@@ -182,45 +169,17 @@ func (s *Served) probe(c Config, admin net.Listener) {
 }
 
 const (
-	// adminConnections is how many connections may be open at once on the operator API; one
-	// address may have an eighth of them, so that operators and probes get in even if other
-	// clients reach the port. Connections from this machine (simulated payments, load tests)
-	// have no limit by address.
-	adminConnections = 1024
+	// adminPerIP is how many connections one address may have on the operator API, so that operators and
+	// probes get in even if other clients reach the port. Connections from this machine (simulated
+	// payments, load tests) have no limit by address.
+	adminPerIP = serving.AdminConnections / 8
 	// schemePerIP is how many connections one address may have on the listener for a provider's
 	// notices. `pixd sim` opens 256 at most.
-	schemePerIP = adminConnections / 2
-	// spareFiles is how many file descriptors are kept for the stores of the journal and
-	// the simulator (Pebble opens up to 1,000 each), for the operator API and for the
-	// process, among them those of look-ups and deliveries for webhooks.
-	spareFiles = 2*1000 + 2*adminConnections
+	schemePerIP = serving.AdminConnections / 2
 )
 
 // loopback are this machine's own addresses.
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
-
-// Room returns how many connections merchants may have. Connections must leave file
-// descriptors to the stores: a store that cannot open its next file ends the process.
-func Room(log *slog.Logger) int {
-	var files syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
-		log.Warn("the limit of open files cannot be told", "error", err)
-		return httpapi.MaxConnections
-	}
-	n := roomWithin(files.Cur)
-	if n < httpapi.MaxConnections {
-		log.Info("open files are limited, and so are merchants' connections", "files", files.Cur, "connections", n)
-	}
-	return n
-}
-
-func roomWithin(files uint64) int {
-	n := files / 2
-	if files > spareFiles {
-		n = max(n, files-spareFiles)
-	}
-	return int(min(n, httpapi.MaxConnections))
-}
 
 // Failed returns a channel that receives an error when a listener ends by itself.
 func (s *Served) Failed() <-chan error { return s.failed }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"pixd/cmd/journal"
+	"pixd/cmd/serving"
+	"pixd/cmd/simulator"
 )
 
 // TestFilesArePrivate checks that nobody but the owner can read what an engine keeps, also in a
@@ -48,46 +50,8 @@ func TestFilesArePrivate(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || !seen[journal.Folder] || !seen["snapshots"] || !seen[TokenFile] {
+	if err != nil || !seen[journal.Folder] || !seen["snapshots"] || !seen[serving.TokenFile] {
 		t.Errorf("%v: only %v", err, seen)
-	}
-}
-
-// TestTokenFileIsNew checks that a token is not written into a file that others have open or can
-// open: an empty one that stands in the data folder already, or a link.
-func TestTokenFileIsNew(t *testing.T) {
-	for name, made := range map[string]func(path, other string) error{
-		"an empty file": func(path, _ string) error { return os.WriteFile(path, nil, 0o644) }, //nolint:gosec // what the test is about
-		"a link":        func(path, other string) error { return os.Symlink(other, path) },
-	} {
-		dir := t.TempDir()
-		path, other := filepath.Join(dir, TokenFile), filepath.Join(t.TempDir(), "other")
-		if err := made(path, other); err != nil {
-			t.Fatal(err)
-		}
-		before, err := os.Open(path)
-		if err == nil {
-			defer func() { _ = before.Close() }()
-		}
-		token, err := adminToken(&Config{DataDir: dir})
-		if err != nil || token == "" {
-			t.Fatalf("%s: %q %v", name, token, err)
-		}
-		info, err := os.Lstat(path)
-		if err != nil || info.Mode() != 0o600 {
-			t.Errorf("%s: %v %v", name, info.Mode(), err)
-		}
-		if _, err := os.Lstat(other); err == nil {
-			t.Errorf("%s: it was followed", name)
-		}
-		if before != nil {
-			if now, err := before.Stat(); err != nil || now.Size() != 0 {
-				t.Errorf("%s: who had it open reads %d bytes (%v)", name, now.Size(), err)
-			}
-		}
-		if text, err := os.ReadFile(path); err != nil || strings.TrimSpace(string(text)) != token {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }
 
@@ -95,21 +59,21 @@ func TestTokenFileIsNew(t *testing.T) {
 // owner alone.
 func TestFoldersArePrivate(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))
-	engine, simulator := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "sim")
+	engine, sim := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "sim")
 	if err := (&Engine{Config: Config{DataDir: engine}}).makeFolder(); err != nil {
 		t.Fatal(err)
 	}
-	c := SimDefaults()
-	c.DataDir, c.Listen, c.AdminToken, c.SchemeSecret = simulator, "127.0.0.1:0", strings.Repeat("t", 32), schemeWord
+	c := simulator.Defaults()
+	c.DataDir, c.Listen, c.AdminToken, c.SchemeSecret = sim, "127.0.0.1:0", strings.Repeat("t", 32), schemeWord
 	c.Engine, c.Log = "http://127.0.0.1:1", slog.New(slog.DiscardHandler)
-	s, err := ServeSim(c, Build{})
+	s, err := simulator.Serve(c, Build{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Shutdown(); err != nil {
 		t.Error(err)
 	}
-	for _, dir := range []string{engine, simulator} {
+	for _, dir := range []string{engine, sim} {
 		if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 			t.Errorf("%s: %v (%v)", dir, info.Mode(), err)
 		}

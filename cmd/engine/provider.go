@@ -3,47 +3,15 @@ package engine
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"log/slog"
-	"net"
-	"net/url"
 
-	"github.com/google/uuid"
-
-	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
 	"pixd/cmd/forward"
 	"pixd/cmd/machine"
+	"pixd/cmd/serving"
 	"pixd/httpapi"
 	"pixd/httpapi/notices"
 )
-
-// speaks returns the options with which the engine or the simulator sends requests of the
-// scheme protocol to its peer.
-func speaks(to peer, secret string, now func() pix.Millis, log *slog.Logger) (provider.Options, error) {
-	s, err := provider.NewSecret(secret)
-	if err != nil {
-		return provider.Options{}, fmt.Errorf("PIXD_SCHEME_SECRET: %w", err)
-	}
-	u, err := provider.ParseURL(to.url)
-	if err != nil {
-		return provider.Options{}, err
-	}
-	trust, err := to.trust()
-	if err != nil {
-		return provider.Options{}, err
-	}
-	if u.Scheme == "http" && !onThisMachine(u) {
-		log.Warn("scheme: messages are signed, and anyone on the way can read them: use https", "to", to.url)
-	}
-	return provider.Options{URL: to.url, Secret: s, TLS: trust, Now: now, NewID: uuid.NewString, Log: log.With("part", "scheme")}, nil
-}
-
-func onThisMachine(u *url.URL) bool {
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
-}
 
 // noticeOptions returns the options with which a provider's notices are received.
 func (s *Served) noticeOptions() (notices.Options, error) {
@@ -83,7 +51,7 @@ func (s *Served) holdNotices(c Config) {
 	}
 	s.notices = httpapi.NewServer(onceReady(&s.take), httpapi.ServerOptions{Name: "scheme", NewRequestID: machine.RequestID, Log: c.Log})
 	l := httpapi.Limit(s.schemePort, httpapi.ConnectionOptions{
-		TLS: cmp.Or(s.certs[2], s.certs[1]).Config(), Total: adminConnections, PerIP: schemePerIP,
+		TLS: cmp.Or(s.certs[2], s.certs[1]).Config(), Total: serving.AdminConnections, PerIP: schemePerIP,
 		Refused: s.meters.scheme.Answered, Log: c.Log,
 	})
 	s.meters.scheme.Watch(s.notices, l)

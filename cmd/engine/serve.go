@@ -17,6 +17,7 @@ import (
 	"pixd/cmd/machine"
 	"pixd/cmd/metrics"
 	"pixd/cmd/overload"
+	"pixd/cmd/serving"
 	"pixd/docs/openapi"
 	"pixd/httpapi"
 	"pixd/httpapi/admin"
@@ -42,7 +43,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		s.meters.registry.MustRegister(e.writes)
 	}
 	s.connections = httpapi.Limit(merchant, httpapi.ConnectionOptions{
-		TLS: s.certs[0].Config(), Total: Room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
+		TLS: s.certs[0].Config(), Total: serving.Room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
 		Refused: s.meters.merchant.Answered, Log: c.Log,
 	})
 	if s.intake, err = overload.NewIntake(s.connections.Open); err != nil {
@@ -111,7 +112,7 @@ func (s *Served) newAdmission() *overload.Admission {
 // nodes starts its engine long after it was started itself.
 func (c *Config) CheckFiles() error {
 	_, err := c.banks()
-	_, trust := c.schemePeer().trust()
+	_, trust := c.schemePeer().Trust()
 	return errors.Join(err, trust)
 }
 

@@ -42,7 +42,7 @@ func (c *Config) simHandler() (fasthttp.RequestHandler, error) {
 	if _, err := provider.ParseURL(c.Scheme); err != nil {
 		return nil, err
 	}
-	trust, err := c.schemePeer().trust()
+	trust, err := c.schemePeer().Trust()
 	if err != nil {
 		return nil, err
 	}

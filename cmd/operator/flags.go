@@ -13,13 +13,14 @@ import (
 
 	"pixd/cmd/certificate"
 	"pixd/cmd/engine"
+	"pixd/cmd/serving"
 )
 
 // TokenVariable is the environment variable with the operators' token.
 const TokenVariable = "PIXD_ADMIN_TOKEN"
 
 // InstalledToken is the file of the operators' token of an engine that a package has installed.
-const InstalledToken = "/var/lib/pixd/" + engine.TokenFile
+const InstalledToken = "/var/lib/pixd/" + serving.TokenFile
 
 // Flags are the flags of every command that calls a running engine.
 type Flags struct {
@@ -73,7 +74,7 @@ func (f *Flags) token() (token, source string, err error) {
 	case path == "" && given != "":
 		return given, TokenVariable, usable(given, TokenVariable)
 	case path == "":
-		path = filepath.Join(engine.Defaults().DataDir, engine.TokenFile)
+		path = filepath.Join(engine.Defaults().DataDir, serving.TokenFile)
 	}
 	b, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) && f.TokenFile == "" {
@@ -82,7 +83,7 @@ func (f *Flags) token() (token, source string, err error) {
 	}
 	switch {
 	case errors.Is(err, os.ErrNotExist) && f.TokenFile == "":
-		return "", "", fmt.Errorf("no operators' token: set PIXD_ADMIN_TOKEN, or name <data-dir>/%s with --token-file", engine.TokenFile)
+		return "", "", fmt.Errorf("no operators' token: set PIXD_ADMIN_TOKEN, or name <data-dir>/%s with --token-file", serving.TokenFile)
 	case errors.Is(err, os.ErrPermission) && f.TokenFile == "":
 		return "", "", fmt.Errorf("no operators' token: %s is for the user pixd: use sudo, or set PIXD_ADMIN_TOKEN, or name a file with --token-file", path)
 	}

@@ -16,6 +16,7 @@ import (
 	"pixd/actors/pix"
 	"pixd/cmd/engine"
 	"pixd/cmd/operator"
+	"pixd/cmd/serving"
 	"pixd/httpapi"
 )
 
@@ -41,7 +42,7 @@ func demo(ctx context.Context, out io.Writer, s *engine.Served, dataDir string) 
 	if err := d.account(ctx, id, whitelist(s.MerchantAddr)); err != nil {
 		return err
 	}
-	token, err := filepath.Abs(filepath.Join(dataDir, engine.TokenFile))
+	token, err := filepath.Abs(filepath.Join(dataDir, serving.TokenFile))
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/coreos/go-systemd/v22/daemon"
 
-	"pixd/cmd/engine"
+	"pixd/cmd/serving"
 )
 
 // served is a server that runs until a signal arrives or a listener fails.
@@ -56,7 +56,7 @@ func (s signals) during(parent context.Context) (ctx context.Context, over func(
 // ended returns nil where a start ended because of a signal and everything is closed, and its
 // error else.
 func (s signals) ended(err error, log *slog.Logger) error {
-	if !engine.Stopped(err) {
+	if !serving.Stopped(err) {
 		return err
 	}
 	select {

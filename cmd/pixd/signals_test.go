@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"pixd/cmd/engine"
+	"pixd/cmd/serving"
 )
 
 // TestStartEnded checks that a start which a signal ended is no error, and that an error of closing what
@@ -20,8 +20,8 @@ func TestStartEnded(t *testing.T) {
 		err  error
 		lost bool
 	}{
-		"stopped":    {errors.Join(engine.ErrStopped, nil), true},
-		"not closed": {errors.Join(engine.ErrStopped, closing), false},
+		"stopped":    {errors.Join(serving.ErrStopped, nil), true},
+		"not closed": {errors.Join(serving.ErrStopped, closing), false},
 		"failed":     {closing, false},
 	} {
 		s := signals{stop: make(chan os.Signal, 1)}

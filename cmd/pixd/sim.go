@@ -11,16 +11,17 @@ import (
 	"pixd/actors/pix"
 	"pixd/cmd/engine"
 	"pixd/cmd/operator"
+	"pixd/cmd/simulator"
 )
 
 // simFlags are the flags of sim, as given.
 type simFlags struct {
-	engine.SimConfig
+	simulator.Config
 	logFlags
 }
 
 func simCommand() *cobra.Command {
-	f := simFlags{SimConfig: engine.SimDefaults()}
+	f := simFlags{Config: simulator.Defaults()}
 	c := &cobra.Command{
 		Use:   "sim",
 		Short: "Run the scheme simulator alone, or make it do something",
@@ -71,7 +72,7 @@ func (f *simFlags) run(parent context.Context) error {
 	ctx, over := signals.during(parent)
 	defer over()
 	f.Starting = ctx
-	s, err := engine.ServeSim(f.SimConfig, engine.Build{Version: v, Commit: commit})
+	s, err := simulator.Serve(f.Config, engine.Build{Version: v, Commit: commit})
 	if err != nil {
 		return signals.ended(err, f.Log)
 	}
@@ -87,7 +88,7 @@ const simHelp = "\n\nIt asks a running simulator, at --sim (an engine with the s
 
 // simAsked returns the flags of a command that calls a simulator.
 func simAsked() *adminFlags {
-	return &adminFlags{operator.Flags{URL: "http://" + engine.SimDefaults().Listen, Flag: "sim", Asks: "simulator"}}
+	return &adminFlags{operator.Flags{URL: "http://" + simulator.Defaults().Listen, Flag: "sim", Asks: "simulator"}}
 }
 
 func simPayCommand() *cobra.Command {

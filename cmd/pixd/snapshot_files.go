@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"pixd/actors/restored"
-	"pixd/cmd/engine"
 	"pixd/cmd/journal"
+	"pixd/cmd/serving"
 	"pixd/cmd/terminal"
 	"pixd/snapshot"
 )
@@ -106,7 +106,7 @@ func whileRunning(c *cobra.Command, made string, do func(context.Context, func(j
 	p := terminal.NewProgress(c.ErrOrStderr(), terminal.Is(os.Stderr))
 	defer p.End()
 	err := do(ctx, shown(p))
-	if engine.Canceled(err) {
+	if serving.Canceled(err) {
 		err = fmt.Errorf("stopped by a signal; what was %s is removed", made)
 	}
 	return err

@@ -1,4 +1,5 @@
-package engine
+// Package simulator runs the scheme's simulator as a process of its own: `pixd sim`.
+package simulator
 
 import (
 	"context"
@@ -20,14 +21,15 @@ import (
 	"pixd/cmd/certificate"
 	"pixd/cmd/machine"
 	"pixd/cmd/metrics"
+	"pixd/cmd/serving"
 	"pixd/httpapi"
 	"pixd/httpapi/control"
 	simapi "pixd/httpapi/sim"
 	"pixd/wal"
 )
 
-// SimConfig holds the settings from the flags of `pixd sim`.
-type SimConfig struct {
+// Config holds the settings from the flags of `pixd sim`.
+type Config struct {
 	DataDir      string
 	Listen       string
 	TLS          certificate.Files
@@ -38,7 +40,7 @@ type SimConfig struct {
 	SchemeSecret string
 	AdminToken   string // the token that requests to /sim need
 
-	Starting  context.Context // ends a start that is under way, with ErrStopped; nil: nothing does
+	Starting  context.Context // ends a start that is under way, with serving.ErrStopped; nil: nothing does
 	FS        wal.FS          // nil: the machine's file system
 	Clocks    *clock.Sources  // nil: this machine's clocks
 	Log       *slog.Logger
@@ -46,23 +48,23 @@ type SimConfig struct {
 }
 
 // clocks returns the machine's clocks, or those that a test has set.
-func (c *SimConfig) clocks() clock.Sources {
+func (c *Config) clocks() clock.Sources {
 	if c.Clocks != nil {
 		return *c.Clocks
 	}
 	return machine.Clocks()
 }
 
-// SimDefaults returns the settings of a command line without flags.
-func SimDefaults() SimConfig {
-	return SimConfig{
+// Defaults returns the settings of a command line without flags.
+func Defaults() Config {
+	return Config{
 		DataDir: "./sim-data", Listen: "127.0.0.1:8090", SettleDelay: 200 * time.Millisecond,
-		Engine: "http://" + Defaults().AdminListen, ISPB: Defaults().ISPB,
+		Engine: "http://" + serving.AdminListen, ISPB: serving.ISPB,
 	}
 }
 
 // Check returns an error for the first setting that is not allowed.
-func (c *SimConfig) Check() error {
+func (c *Config) Check() error {
 	switch {
 	case c.DataDir == "":
 		return errors.New("--data-dir is empty")
@@ -73,7 +75,7 @@ func (c *SimConfig) Check() error {
 	case strings.TrimSpace(c.AdminToken) == "":
 		return errors.New("PIXD_ADMIN_TOKEN is empty: it is the token that /sim asks for")
 	}
-	if err := checkToken("PIXD_ADMIN_TOKEN", c.AdminToken); err != nil {
+	if err := serving.CheckToken("PIXD_ADMIN_TOKEN", c.AdminToken); err != nil {
 		return err
 	}
 	for _, one := range c.engines() {
@@ -90,11 +92,11 @@ func (c *SimConfig) Check() error {
 // simTLS begins the names of the flags for the simulator's certificate.
 const simTLS = "tls"
 
-// ServedSim is a simulator in a process of its own, with its listener.
-type ServedSim struct {
+// Served is a simulator in a process of its own, with its listener.
+type Served struct {
 	Addr net.Addr
 
-	config   SimConfig
+	config   Config
 	sim      *sim.Sim
 	notifier *notifiers
 	server   *fasthttp.Server
@@ -104,10 +106,10 @@ type ServedSim struct {
 	failed   chan error
 }
 
-// ServeSim opens the simulator's book and serves two sets of requests: an engine's, as a
-// provider does, and operators'. As in Serve, certificates are read and the port is taken
+// Serve opens the simulator's book and serves two sets of requests: an engine's, as a
+// provider does, and operators'. As with an engine, certificates are read and the port is taken
 // before anything is written.
-func ServeSim(c SimConfig, b Build) (*ServedSim, error) {
+func Serve(c Config, b control.Build) (*Served, error) {
 	cert, err := certificate.Read(simTLS, c.TLS)
 	if err != nil {
 		return nil, err
@@ -115,19 +117,19 @@ func ServeSim(c SimConfig, b Build) (*ServedSim, error) {
 	if err := wal.InUse(c.DataDir); err != nil {
 		return nil, err
 	}
-	port, err := Listen(c.Listen)
+	port, err := serving.Listen(c.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("simulator: %w", err)
 	}
-	s := &ServedSim{Addr: port.Addr(), config: c, cert: cert, traffic: metrics.Traffic{Listener: "simulator"}, failed: make(chan error, 1)}
+	s := &Served{Addr: port.Addr(), config: c, cert: cert, traffic: metrics.Traffic{Listener: "simulator"}, failed: make(chan error, 1)}
 	if err := s.openParts(b); err != nil {
-		return nil, errors.Join(stopped(c.Starting, err), s.close(), port.Close())
+		return nil, errors.Join(serving.Ended(c.Starting, err), s.close(), port.Close())
 	}
 	if cert != nil {
 		cert.Tell(c.Log, "certificate")
 	}
 	l := httpapi.Limit(port, httpapi.ConnectionOptions{
-		TLS: cert.Config(), Total: adminConnections, Refused: s.traffic.Answered, Log: c.Log,
+		TLS: cert.Config(), Total: serving.AdminConnections, Refused: s.traffic.Answered, Log: c.Log,
 	})
 	s.traffic.Watch(s.server, l)
 	s.ready.Store(true)
@@ -135,7 +137,7 @@ func ServeSim(c SimConfig, b Build) (*ServedSim, error) {
 	return s, nil
 }
 
-func (s *ServedSim) openParts(b Build) error {
+func (s *Served) openParts(b control.Build) error {
 	c := &s.config
 	secret, err := provider.NewSecret(c.SchemeSecret)
 	if err != nil {
@@ -159,7 +161,7 @@ func (s *ServedSim) openParts(b Build) error {
 	h := simapi.New(simapi.Options{
 		Sim: s.sim, Guard: provider.NewGuard(secret, provider.ToScheme, engineTime.Now, nil), Token: strings.TrimSpace(c.AdminToken),
 		Metrics: metrics.Handler(metrics.OfProcess(&s.traffic)), GuardMetrics: s.cert != nil,
-		Build: control.Build(b), Ready: s.ready.Load, Now: engineTime.Now, Log: c.Log,
+		Build: b, Ready: s.ready.Load, Now: engineTime.Now, Log: c.Log,
 	})
 	s.server = httpapi.NewServer(s.whileReady(h), httpapi.ServerOptions{Name: "simulator", NewRequestID: machine.RequestID, Log: c.Log})
 	return s.sim.Start(s.notifier.Take)
@@ -167,7 +169,7 @@ func (s *ServedSim) openParts(b Build) error {
 
 // whileReady wraps a handler so that it refuses requests once the simulator's end has begun,
 // because the book is closing.
-func (s *ServedSim) whileReady(h fasthttp.RequestHandler) fasthttp.RequestHandler {
+func (s *Served) whileReady(h fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		if !s.ready.Load() {
 			control.NotReady(ctx)
@@ -179,21 +181,19 @@ func (s *ServedSim) whileReady(h fasthttp.RequestHandler) fasthttp.RequestHandle
 
 // Reload reads the certificate files again. If they cannot be used, the error is logged, and
 // the earlier certificate stays in use.
-func (s *ServedSim) Reload() { certificate.Reload(s.config.Log, s.cert) }
+func (s *Served) Reload() { certificate.Reload(s.config.Log, s.cert) }
 
 // Failed returns a channel that receives an error when the listener ends by itself.
-func (s *ServedSim) Failed() <-chan error { return s.failed }
+func (s *Served) Failed() <-chan error { return s.failed }
 
 // Shutdown stops accepting, finishes the requests in hand, and closes the book. The next
 // process delivers the notices that the engine has not acknowledged.
-func (s *ServedSim) Shutdown() error {
+func (s *Served) Shutdown() error {
 	s.ready.Store(false)
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
-	defer cancel()
-	return errors.Join(drained(ctx, s.server, func() bool { return s.traffic.InHand.Load() != 0 }, s.config.Log), s.close())
+	return errors.Join(serving.Drain(s.server, func() bool { return s.traffic.InHand.Load() != 0 }, s.config.Log), s.close())
 }
 
-func (s *ServedSim) close() error {
+func (s *Served) close() error {
 	if s.notifier != nil {
 		s.notifier.Close()
 	}

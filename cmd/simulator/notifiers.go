@@ -1,4 +1,4 @@
-package engine
+package simulator
 
 import (
 	"errors"
@@ -9,15 +9,20 @@ import (
 	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/actors/scheme/provider"
+	"pixd/cmd/serving"
 )
 
 // engines are the URLs of an engine, or of the nodes of one.
-func (c *SimConfig) engines() []string { return strings.Split(c.Engine, ",") }
+func (c *Config) engines() []string { return strings.Split(c.Engine, ",") }
 
-func (c *SimConfig) checkEngineCA() error {
+func (c *Config) enginePeer(url string) serving.Peer {
+	return serving.Peer{Flag: "engine", URL: url, CA: c.EngineCA}
+}
+
+func (c *Config) checkEngineCA() error {
 	var errs []error
 	for _, one := range c.engines() {
-		errs = append(errs, c.enginePeer(one).checkCA())
+		errs = append(errs, c.enginePeer(one).CheckCA())
 	}
 	return errors.Join(errs...)
 }
@@ -30,10 +35,10 @@ type notifiers struct {
 	took atomic.Uint32 // index of the node that took the last notice
 }
 
-func newNotifiers(c *SimConfig, now func() pix.Millis) (*notifiers, error) {
+func newNotifiers(c *Config, now func() pix.Millis) (*notifiers, error) {
 	n := &notifiers{}
 	for _, one := range c.engines() {
-		o, err := speaks(c.enginePeer(one), c.SchemeSecret, now, c.Log)
+		o, err := c.enginePeer(one).Speaks(c.SchemeSecret, now, c.Log)
 		if err != nil {
 			return nil, err
 		}
