@@ -5,9 +5,11 @@ import (
 	"time"
 
 	"pixd/actors/account"
+	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/restored"
 	"pixd/actors/webhook"
+	"pixd/cmd/resumption"
 	"pixd/wal"
 )
 
@@ -38,7 +40,7 @@ func (e *Engine) start() (err error) {
 		return err
 	}
 	if known {
-		e.work.Go(func() { (&resumption{e: e, until: until}).run(ctx) })
+		e.work.Go(func() { e.heldCases(until).Run(ctx) })
 	}
 	if e.terms.RestoredAt != 0 || e.terms.GapOpen {
 		e.work.Go(func() { e.tellHeld(ctx) })
@@ -46,6 +48,17 @@ func (e *Engine) start() (err error) {
 	e.work.Go(e.keepClock)
 	e.runLoops()
 	return nil
+}
+
+// heldCases are the special-return cases that an accepted gap held and that go on by themselves now.
+func (e *Engine) heldCases(until pix.Millis) *resumption.Cases {
+	return &resumption.Cases{Until: until, Options: resumption.Options{
+		Rows: e.Store, Case: e.History.CaseRecord, Returns: e.returnsOf, Clock: e.Clock.Read, Write: e.writeLate, Terms: &e.terms, Every: e.Config.resumeEvery, Log: e.Config.Log,
+		Do: func(a pix.AccountID, c ledger.Command) (*ledger.Refusal, error) {
+			answer, err := e.Accounts.Do(a, c)
+			return answer.Refusal, err
+		},
+	}}
 }
 
 // The times between two rounds of work that comes back.

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"pixd/actors/pix"
 	"pixd/actors/restored"
 	"pixd/actors/scheme"
+	"pixd/cmd/resumption"
 )
 
 // forgetting is a scheme that cannot say what was returned of one payment. It counts the questions and the
@@ -112,7 +112,7 @@ func TestCasesGoOn(t *testing.T) {
 	}
 	again.becomes("it is noted that none waits", soon, func() bool {
 		known, until, err := restored.Known(again.Store)
-		return known && err == nil && until > again.Clock.Now()-2*reportedLate
+		return known && err == nil && until > again.Clock.Now()-2*resumption.ReportedLate
 	})
 	_, late := again.reports(unreported, 70_000)
 	again.becomes("one that is reported later goes on", soon, func() bool { return !waits(late.ID) })
@@ -150,30 +150,5 @@ func TestCasesWaitOn(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestRoundOfCases checks the order in which cases are tried, and when a round ends.
-func TestRoundOfCases(t *testing.T) {
-	a, b, c := pix.FirstCaseID(1), pix.FirstCaseID(2), pix.FirstCaseID(3)
-	for last, want := range map[pix.CaseID][]pix.CaseID{{}: {a, b, c}, a: {b, c, a}, b: {c, a, b}, c: {a, b, c}, pix.FirstCaseID(9): {a, b, c}} {
-		if got := behind([]pix.CaseID{c, a, b}, last); !slices.Equal(got, want) {
-			t.Errorf("behind %v: %v, want %v", last, got, want)
-		}
-	}
-	var r answers
-	for range unheardAtMost - 1 {
-		r.add(a, false, "no answer")
-	}
-	r.add(b, true, "it is under way")
-	r.add(c, true, "")
-	for range unheardAtMost {
-		if r.isOver() {
-			t.Error("it has ended although the scheme answers")
-		}
-		r.add(a, false, "no answer")
-	}
-	if !r.isOver() || !slices.Equal(r.gone, []pix.CaseID{c}) || r.why != "no answer" {
-		t.Errorf("over %v, gone on %v, because %s", r.isOver(), r.gone, r.why)
 	}
 }

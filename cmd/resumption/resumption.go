@@ -1,9 +1,13 @@
-package engine
+// Package resumption lets the special-return cases go on that an accepted gap held, once the journal lacks nothing of the
+// gap any more: it has caught up with the scheme. As for an operator, the scheme is asked first what was returned of
+// each payment.
+package resumption
 
 import (
 	"bytes"
 	"cmp"
 	"context"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -13,9 +17,9 @@ import (
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/restored"
+	"pixd/wal"
 )
 
-// How the special-return cases go on that an accepted gap held, once the journal lacks nothing of it any more.
 const (
 	resumedAtOnce = 4           // cases of which the scheme is asked at once
 	unheardAtMost = 64          // so many questions without an answer, one after the other, end a round
@@ -24,22 +28,35 @@ const (
 	resumedBy     = "catch-up"  // stands in for the operator
 )
 
-// resumption lets the cases go on that wait for an operator because a gap was accepted: the journal has caught up
-// since. As for an operator, the scheme is asked first what was returned of each payment.
-type resumption struct {
-	e       *Engine
-	until   pix.Millis // no case that was reported before waits, unless it is in waiting
+// Options are what the cases go on with.
+type Options struct {
+	Rows    layout.Rows
+	Case    func(a pix.AccountID, ordinal uint64) (*ledger.Case, error)       // reads a case's newest record
+	Returns func(a pix.AccountID, endToEnd string) ([]ledger.Returned, error) // asks the scheme what was returned of a payment
+	Do      func(a pix.AccountID, c ledger.Command) (*ledger.Refusal, error)  // carries out a command; a refusal is returned
+	Clock   func() pix.Reading
+	Write   func(...wal.Op) error // makes named values durable
+	Terms   *ledger.Terms
+	Every   time.Duration // in place of the times between two rounds, set by tests; 0: a minute while cases wait, else an hour
+	Log     *slog.Logger
+}
+
+// Cases are the cases that wait for an operator because a gap was accepted.
+type Cases struct {
+	Options
+	Until pix.Millis // no case that was reported before waits, unless it is in waiting
+
 	waiting map[pix.CaseID]ledger.OwnedCase
 	last    pix.CaseID // of which the scheme was asked last
 	told    string     // what was logged last
 }
 
-// run works in rounds until ctx ends.
-func (r *resumption) run(ctx context.Context) {
+// Run works in rounds until ctx ends.
+func (r *Cases) Run(ctx context.Context) {
 	for {
-		wait := cmp.Or(r.e.Config.resumeEvery, reportedEvery)
-		if r.e.Clock.Doubted() || r.round(ctx) {
-			wait = cmp.Or(r.e.Config.resumeEvery, resumeEvery)
+		wait := cmp.Or(r.Every, reportedEvery)
+		if r.Clock().Doubted || r.round(ctx) {
+			wait = cmp.Or(r.Every, resumeEvery)
 		}
 		select {
 		case <-ctx.Done():
@@ -50,54 +67,61 @@ func (r *resumption) run(ctx context.Context) {
 }
 
 // round tries to let each case go on that waits, and reports whether there may be more.
-func (r *resumption) round(ctx context.Context) (more bool) {
+func (r *Cases) round(ctx context.Context) (more bool) {
 	err := r.look(ctx)
-	r.e.logError("special-return cases not looked for", err)
+	r.logError(ctx, "special-return cases not looked for", err)
 	if len(r.waiting) > 0 {
 		r.ask(ctx)
 	}
 	if err != nil || len(r.waiting) > 0 {
 		return true
 	}
-	r.e.logError("cases that wait no more not noted", r.e.writeLate(restored.SetKnown(r.e.terms.Epoch, r.until)))
+	r.logError(ctx, "cases that wait no more not noted", r.Write(restored.SetKnown(r.Terms.Epoch, r.Until)))
 	return false
 }
 
-// reportedLate is more than the time between a case's id and its record being readable, and than two clocks differ that
+// logError logs an error, unless the process ends.
+func (r *Cases) logError(ctx context.Context, what string, err error) {
+	if err != nil && ctx.Err() == nil {
+		r.Log.Error(what, "error", err)
+	}
+}
+
+// ReportedLate is more than the time between a case's id and its record being readable, and than two clocks differ that
 // count as right.
-const reportedLate = pix.Millis(5 * time.Minute / time.Millisecond)
+const ReportedLate = pix.Millis(5 * time.Minute / time.Millisecond)
 
 // look finds the cases that wait for an operator and were reported since the last look. One that cannot be read goes on
 // waiting.
-func (r *resumption) look(ctx context.Context) error {
+func (r *Cases) look(ctx context.Context) error {
 	if r.waiting == nil {
 		r.waiting = map[pix.CaseID]ledger.OwnedCase{}
 	}
-	now := r.e.Clock.Stamp()
+	now := r.Clock().Time
 	_, hi := layout.AllCases()
-	err := r.e.Store.Scan(layout.CaseIDKey(pix.FirstCaseID(r.until)), hi, func(_, b []byte) (bool, error) {
+	err := r.Rows.Scan(layout.CaseIDKey(pix.FirstCaseID(r.Until)), hi, func(_, b []byte) (bool, error) {
 		row, err := layout.DecodeCaseIDRow(b)
 		if err != nil || row.Status == pix.CaseCancelled {
 			return true, err
 		}
-		k, err := r.e.History.CaseRecord(row.Account, row.Ordinal)
+		k, err := r.Case(row.Account, row.Ordinal)
 		o := ledger.OwnedCase{Account: row.Account, Case: k}
 		switch {
 		case err != nil:
-			r.e.Config.Log.Error("a special-return case cannot be read", "account", row.Account.String(), "case", row.Ordinal, "error", err)
-		case k.AwaitsOperator(&r.e.terms) || r.e.mayAwait(o):
+			r.Log.Error("a special-return case cannot be read", "account", row.Account.String(), "case", row.Ordinal, "error", err)
+		case k.AwaitsOperator(r.Terms) || r.mayAwait(o):
 			r.waiting[k.ID] = o
 		}
 		return true, ctx.Err()
 	})
 	if err == nil {
-		r.until = max(r.until, now-reportedLate)
+		r.Until = max(r.Until, now-ReportedLate)
 	}
 	return err
 }
 
 // ask tries to let the cases go on, beginning behind the one that was tried last: some may have no answer.
-func (r *resumption) ask(ctx context.Context) {
+func (r *Cases) ask(ctx context.Context) {
 	var got answers
 	var work sync.WaitGroup
 	room := make(chan struct{}, resumedAtOnce)
@@ -109,7 +133,7 @@ func (r *resumption) ask(ctx context.Context) {
 		r.last = id
 		o := r.waiting[id]
 		work.Go(func() {
-			heard, why := r.e.resume(o)
+			heard, why := r.resume(o)
 			got.add(id, heard, why)
 			<-room
 		})
@@ -119,7 +143,7 @@ func (r *resumption) ask(ctx context.Context) {
 		delete(r.waiting, id)
 	}
 	if len(got.gone) > 0 || got.why != r.told {
-		r.e.Config.Log.Info("special-return cases go on that an accepted gap held", "gone_on", len(got.gone), "wait", len(r.waiting), "why", got.why)
+		r.Log.Info("special-return cases go on that an accepted gap held", "gone_on", len(got.gone), "wait", len(r.waiting), "why", got.why)
 	}
 	r.told = got.why
 }
@@ -162,11 +186,11 @@ func (a *answers) isOver() bool {
 
 // mayAwait reports whether a case from before the acceptance may come to wait for an operator again: a refund that counts towards
 // it is in flight.
-func (e *Engine) mayAwait(o ledger.OwnedCase) bool {
-	if o.Case.Epoch >= e.terms.Epoch || o.Case.Result != pix.Agreed {
+func (r *Cases) mayAwait(o ledger.OwnedCase) bool {
+	if o.Case.Epoch >= r.Terms.Epoch || o.Case.Result != pix.Agreed {
 		return false
 	}
-	sums, ok, err := layout.Find(e.Store, layout.RefundSumsKey(o.Account, o.Case.Original), func(b []byte) (layout.RefundSums, error) {
+	sums, ok, err := layout.Find(r.Rows, layout.RefundSumsKey(o.Account, o.Case.Original), func(b []byte) (layout.RefundSums, error) {
 		return layout.DecodeRefundSums(o.Case.Original, b)
 	})
 	return err != nil || ok && sums.InFlight > 0
@@ -174,26 +198,26 @@ func (e *Engine) mayAwait(o ledger.OwnedCase) bool {
 
 // resume tries to let one case go on. heard: the scheme has answered. why is why the case still waits; empty: it
 // does not.
-func (e *Engine) resume(o ledger.OwnedCase) (heard bool, why string) {
-	k, err := e.History.CaseRecord(o.Account, o.Case.Ordinal)
+func (r *Cases) resume(o ledger.OwnedCase) (heard bool, why string) {
+	k, err := r.Case(o.Account, o.Case.Ordinal)
 	switch {
 	case err != nil:
 		return true, err.Error()
-	case !k.AwaitsOperator(&e.terms) && e.mayAwait(ledger.OwnedCase{Account: o.Account, Case: k}):
+	case !k.AwaitsOperator(r.Terms) && r.mayAwait(ledger.OwnedCase{Account: o.Account, Case: k}):
 		return true, "a refund that counts towards it is in flight"
-	case !k.AwaitsOperator(&e.terms): // an operator may have been faster
+	case !k.AwaitsOperator(r.Terms): // an operator may have been faster
 		return true, ""
 	}
-	found, err := e.returnsOf(o.Account, o.Case.EndToEnd)
+	found, err := r.Returns(o.Account, o.Case.EndToEnd)
 	if err != nil {
 		return false, err.Error()
 	}
-	answer, err := e.Accounts.Do(o.Account, ledger.ResumeCase{ID: o.Case.ID, Operator: resumedBy, Returned: found, Unseen: true})
+	refusal, err := r.Do(o.Account, ledger.ResumeCase{ID: o.Case.ID, Operator: resumedBy, Returned: found, Unseen: true})
 	switch {
 	case err != nil:
 		return true, err.Error()
-	case answer.Refusal != nil:
-		return true, answer.Refusal.Message
+	case refusal != nil:
+		return true, refusal.Message
 	}
 	return true, ""
 }
