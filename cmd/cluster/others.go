@@ -25,11 +25,14 @@ type said struct {
 // askFor is how long another node may take to say what it is.
 const askFor = 2 * time.Second
 
-// askOthers asks all other nodes at once what they are.
-func (s *Served) askOthers(ctx context.Context) []said {
+// askOthers asks all other nodes that this one's list has at once what they are.
+func (s *Served) askOthers(ctx context.Context) []said { return s.askEach(ctx, s.peers) }
+
+// askEach asks nodes at once what they are, without this one.
+func (s *Served) askEach(ctx context.Context, nodes []peer) []said {
 	client := http.Client{Timeout: askFor, Transport: &http.Transport{TLSClientConfig: s.clientTLS, DisableKeepAlives: true}}
 	var all []said
-	for _, p := range s.peers {
+	for _, p := range nodes {
 		if p.name != s.flags.Node {
 			all = append(all, said{peer: p})
 		}
