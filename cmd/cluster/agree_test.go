@@ -253,4 +253,14 @@ func TestNameTaken(t *testing.T) {
 	if err := a.renew(t.Context()); !errors.Is(err, wal.ErrMoved) {
 		t.Error("the first one goes on:", err)
 	}
+	all, err := tape.Log().Nodes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, earlier := range []wal.NodeVersion{second.version, {}} { // the process itself has written what is there, or another may have
+		third := &node{name: "a", elapsed: elapsed, earlier: earlier}
+		if may, err := third.mayRegister(all, elapsed()); err != nil || may != (earlier == second.version) {
+			t.Errorf("after %v: %v, %v", earlier, may, err)
+		}
+	}
 }
