@@ -74,6 +74,18 @@ func (s *Served) differs(all []said) error {
 	return nil
 }
 
+// stranger returns an error where another node's folder is of another cluster than this one's. Their members of etcd would
+// not see it: those of two clusters at the same addresses have the same names, and take each other's batches for their own. Of
+// two that begin at once at least one asks when the other already answers.
+func (s *Served) stranger(all []said) error {
+	for _, a := range all {
+		if id := a.said.Cluster; a.err == nil && s.ofCluster != "" && id != "" && id != s.ofCluster {
+			return fmt.Errorf("this folder is of cluster %s, and that of node %s at %s is of cluster %s: end whichever is not to be here", s.ofCluster, a.name, a.url, id)
+		}
+	}
+	return nil
+}
+
 // refusedBy returns the others that refuse this node's certificate, or show one that it refuses, where they are
 // so many that it can be none of a majority.
 func (s *Served) refusedBy(all []said) []string {

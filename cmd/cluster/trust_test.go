@@ -116,3 +116,17 @@ func TestRefusedBy(t *testing.T) {
 		}
 	}
 }
+
+// TestStranger checks that two folders of different clusters are told apart, and that one that is of none yet is let in.
+func TestStranger(t *testing.T) {
+	for _, c := range []struct {
+		own, other string
+		err        error
+		wrong      bool
+	}{{"x", "y", nil, true}, {"x", "x", nil, false}, {"", "y", nil, false}, {"x", "", nil, false}, {"x", "y", errUnanswered, false}} {
+		s := &Served{ofCluster: c.own}
+		if err := s.stranger([]said{{peer{"b", "http://b:1"}, hello{Cluster: c.other}, c.err}}); (err != nil) != c.wrong {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
