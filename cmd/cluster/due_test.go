@@ -11,9 +11,8 @@ import (
 // TestDue checks when a node takes over: from whom, after how long, and when never.
 func TestDue(t *testing.T) {
 	const start, moment = time.Hour, time.Millisecond
-	all := seenNodes{"b": {since: start}, "c": {since: start}}
 	first, second := "b", "c"
-	if all.rank(logNumber, "b", start) == 1 {
+	if weight(logNumber, first) < weight(logNumber, second) {
 		first, second = second, first
 	}
 	anew := func(n *node) {

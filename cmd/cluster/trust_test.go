@@ -107,8 +107,14 @@ func TestRefusedBy(t *testing.T) {
 		all   []said
 		want  int
 	}{
-		{2, []said{wrong}, 1}, {3, []said{wrong, gone}, 0}, {3, []said{wrong, wrong}, 2}, {4, []said{wrong, gone, {}}, 0}, {4, []said{wrong, wrong, {}}, 2},
-		{5, []said{wrong, wrong, {}, {}}, 0}, {5, []said{wrong, wrong, wrong, {}}, 3}, {3, []said{gone, gone}, 0},
+		{2, []said{wrong}, 1},
+		{3, []said{wrong, gone}, 0},
+		{3, []said{wrong, wrong}, 2},
+		{3, []said{gone, gone}, 0},
+		{4, []said{wrong, gone, {}}, 0},
+		{4, []said{wrong, wrong, {}}, 2},
+		{5, []said{wrong, wrong, {}, {}}, 0},
+		{5, []said{wrong, wrong, wrong, {}}, 3},
 	} {
 		s := &Served{peers: make([]peer, c.nodes)}
 		if why := s.refusedBy(c.all); len(why) != c.want {
