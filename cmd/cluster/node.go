@@ -33,6 +33,7 @@ type node struct {
 	slog    *slog.Logger
 	lease   *lease
 	meet    func(context.Context) (missing []string, err error) // asks the others for their lists of nodes; nil: that was done
+	member  bool                                                // a member of etcd has the same data folder
 	earlier wal.NodeVersion                                     // what an earlier node of this process has written last
 
 	mu        sync.Mutex
