@@ -20,6 +20,7 @@ import (
 type hello struct {
 	Node    string   `json:"node"`
 	Peers   string   `json:"peers"`
+	Cluster string   `json:"cluster,omitempty"` // whose journal it has; empty: none's, or it does not say
 	Log     string   `json:"log"`               // what it knows of the log
 	Members []member `json:"members,omitempty"` // of etcd; with logFounded, as the next
 	Nodes   []string `json:"nodes,omitempty"`   // those that have written their state into the log
@@ -51,7 +52,10 @@ type upMember struct {
 
 // hello returns what this node says of itself.
 func (s *Served) hello() hello {
-	h := hello{Node: s.flags.Node, Peers: peersText(s.peers), Clock: machine.Clocks().Wall()}
+	h := hello{Node: s.flags.Node, Peers: peersText(s.peers), Cluster: s.ofCluster, Clock: machine.Clocks().Wall()}
+	if n := s.node.Load(); n != nil {
+		h.Cluster = n.cluster.ID
+	}
 	up := s.up.Load()
 	if s.hadData || up != nil {
 		h.Log = logKept
@@ -100,12 +104,12 @@ func (s *Served) admit(ctx context.Context) (peers map[string]string, join bool,
 		peers[p.name] = nextPort(p.url)
 	}
 	if s.hadData {
-		return peers, false, nil
+		return peers, false, s.stranger(s.askOthers(ctx))
 	}
 	for told := s.elapsed(); ; {
 		var waits []string
 		all := s.askOthers(ctx)
-		if err := s.differs(all); err != nil {
+		if err := errors.Join(s.differs(all), s.stranger(all)); err != nil {
 			return nil, false, err
 		}
 		for _, a := range all {

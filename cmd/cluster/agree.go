@@ -137,6 +137,39 @@ func (n *node) longEnough(ctx context.Context, c wal.Cluster) error {
 	return errors.Join(err, n.renew(told))
 }
 
+// isAhead reports whether the log is known to lack batches that this node has. Then nobody else has this node's name: what
+// it has written of itself is lost, too.
+func (n *node) isAhead(ctx context.Context) bool {
+	end, err := n.log.End(ctx, logNumber)
+	at, _, _ := n.store.Head()
+	return err == nil && at > end
+}
+
+// lacksNothing returns an error for a log that lacks batches which another node has written down to have; after is the
+// newest that this node has. It asks a majority: this machine's part of the log may not know yet what the other has just written.
+func (n *node) lacksNothing(ctx context.Context, after uint64) error {
+	all, err := n.log.Nodes(ctx)
+	if err == nil {
+		err = n.saw(all)
+	}
+	if err != nil {
+		return err
+	}
+	n.mu.Lock()
+	other, lacks := n.seen.lacking(after)
+	n.mu.Unlock()
+	if !lacks {
+		return nil
+	}
+	switch end, err := n.log.End(ctx, logNumber); {
+	case err != nil:
+		return err
+	case end > after: // it is this node that has not read all of the log
+		return wal.ErrMoved
+	}
+	return fmt.Errorf("the log lacks batches that node %s has, %s: %w", other.Name, other.Wrong, wal.ErrShort)
+}
+
 // lacking returns a node that follows no more, because the log lacks batches which it has; end is where the log ends.
 func (s seenNodes) lacking(end uint64) (is seen, lacks bool) {
 	for _, is := range s {

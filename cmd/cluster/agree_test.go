@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pixd/actors/layout"
+	"pixd/actors/strictjson"
 	"pixd/cmd/journal"
 	"pixd/wal"
 	"pixd/wal/waltest"
@@ -252,5 +253,55 @@ func TestNameTaken(t *testing.T) {
 	}
 	if err := a.renew(t.Context()); !errors.Is(err, wal.ErrMoved) {
 		t.Error("the first one goes on:", err)
+	}
+	all, err := tape.Log().Nodes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, earlier := range []wal.NodeVersion{second.version, {}} { // the process itself has written what is there, or another may have
+		third := &node{name: "a", elapsed: elapsed, earlier: earlier}
+		if may, err := third.mayRegister(all, elapsed()); err != nil || may != (earlier == second.version) {
+			t.Errorf("after %v: %v, %v", earlier, may, err)
+		}
+	}
+}
+
+// TestPutBack checks that a folder which ends before what its node has had on its disk is refused, time and again, where a
+// member of etcd was put back with it; and that one without a journal is let in.
+func TestPutBack(t *testing.T) {
+	for _, c := range []struct {
+		member    bool
+		of        string
+		had, want uint64
+		wrong     bool
+	}{{true, "c", 2, 1, true}, {true, "c", 1, 1, false}, {false, "c", 2, 1, false}, {true, "", 2, 0, false}, {true, "another", 2, 1, false}} {
+		tape := waltest.NewTape()
+		if _, err := tape.Log().Found(t.Context(), wal.Cluster{ID: "c"}); err != nil {
+			t.Fatal(err)
+		}
+		former, err := strictjson.Encode(state{Run: "a0", Synced: c.had})
+		if err == nil {
+			_, err = tape.Log().Node(t.Context(), wal.NodeVersion{Name: "a"}, former)
+		}
+		dir := t.TempDir()
+		if c.want > 0 {
+			dir = filled(t, "base")
+		}
+		n := &node{name: "a", self: state{Run: "a1"}, log: tape.Log(), store: aStore(t, dir, true), slog: slog.New(slog.DiscardHandler), member: c.member}
+		if c.of != "" {
+			err = errors.Join(err, n.store.Join(c.of))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			now := time.Second
+			n.elapsed = func() time.Duration { now += settleFor; return now }
+			n.lease, n.version = newLease(n.elapsed), wal.NodeVersion{}
+			err := n.register(t.Context())
+			if wrong := err != nil && strings.Contains(err.Error(), "was put back to an earlier state"); wrong != c.wrong || !wrong && err != nil {
+				t.Errorf("%+v: %v", c, err)
+			}
+		}
 	}
 }

@@ -39,6 +39,20 @@ type keeper struct {
 	goal   map[string]uint64        // the position that a node has to reach, and then is no longer behind
 }
 
+func (s *Served) newKeeper(n *node, raise func(kind, message string)) *keeper {
+	ask := func(ctx context.Context) []said { return s.askEach(ctx, n.peers()) }
+	return &keeper{n: n, ask: ask, raise: raise, raised: map[string]bool{}, behind: map[string]time.Duration{}, goal: map[string]uint64{}}
+}
+
+// peers are the other nodes that the log has: also one that has joined since this node was given its list, and none
+// that has left.
+func (n *node) peers() (all []peer) {
+	for _, is := range n.others() {
+		all = append(all, peer{is.Name, is.URL})
+	}
+	return all
+}
+
 // run trims the log and watches the nodes until ctx ends.
 func (k *keeper) run(ctx context.Context) {
 	for compared := k.n.elapsed(); pause(ctx, trimEvery) == nil; {

@@ -26,7 +26,7 @@ func (n *node) register(ctx context.Context) error {
 		if may, err := n.mayRegister(all, began); err != nil {
 			return err
 		} else if may {
-			if err := n.keepWrong(all); err != nil {
+			if err := n.keepWrong(ctx, all); err != nil {
 				return err
 			}
 			break
@@ -44,13 +44,33 @@ func (n *node) register(ctx context.Context) error {
 }
 
 // keepWrong keeps what the node's former run has written to be wrong, until it is known that nothing is: meanwhile no other
-// node may take over a log that lacks what this one has.
-func (n *node) keepWrong(all []wal.NodeState) error {
+// node may take over a log that lacks what this one has. It refuses a folder that ends before what that run had on its disk.
+func (n *node) keepWrong(ctx context.Context, all []wal.NodeState) error {
 	read, err := seenNodes{}.take(all, 0)
-	if err == nil {
-		n.wrong = read[n.name].Wrong
+	if err != nil {
+		return err
 	}
-	return err
+	former := read[n.name]
+	n.wrong = former.Wrong
+	return n.putBack(ctx, former.Synced)
+}
+
+// putBack returns an error where this folder was put back to an earlier state, and with it a member of etcd that has
+// forgotten what it had promised to keep. synced is what the node has had on its disk. A folder without a journal is new.
+func (n *node) putBack(ctx context.Context, synced uint64) error {
+	at, _, _ := n.store.Head()
+	id, err := n.store.Cluster()
+	if err != nil || !n.member || id == "" || at >= synced {
+		return err
+	}
+	c, err := n.log.Cluster(ctx)
+	if err != nil {
+		return unanswered(err)
+	}
+	if c.ID != id {
+		return nil // that is said later
+	}
+	return fmt.Errorf("this folder ends at batch %d of cluster %s, and this node has had %d on its disk: it was put back to an earlier state, and has lost what it has promised to keep; `pixd cluster leave %s` and then `pixd cluster join` replace it", at, id, synced, n.name)
 }
 
 // renew writes the node's state once more, and tries on until it is known to be written.

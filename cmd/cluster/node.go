@@ -33,6 +33,7 @@ type node struct {
 	slog    *slog.Logger
 	lease   *lease
 	meet    func(context.Context) (missing []string, err error) // asks the others for their lists of nodes; nil: that was done
+	member  bool                                                // a member of etcd has the same data folder
 	earlier wal.NodeVersion                                     // what an earlier node of this process has written last
 
 	mu        sync.Mutex
@@ -203,17 +204,8 @@ func (n *node) take(ctx context.Context, t takeover) error {
 	if n.store.Owner() != t.from {
 		return wal.ErrMoved
 	}
-	n.mu.Lock()
-	other, lacks := n.seen.lacking(after)
-	n.mu.Unlock()
-	if lacks {
-		switch end, err := n.log.End(ctx, logNumber); {
-		case err != nil:
-			return err
-		case end > after: // it is this node that has not read all of the log
-			return wal.ErrMoved
-		}
-		return fmt.Errorf("the log lacks batches that node %s has, %s: %w", other.Name, other.Wrong, wal.ErrShort)
+	if err := n.lacksNothing(ctx, after); err != nil {
+		return err
 	}
 	return n.log.Take(ctx, logNumber, after, t.deposed, batch)
 }

@@ -98,7 +98,7 @@ func (s *Served) openNode(ctx context.Context) (_ *node, err error) {
 	}
 	n := &node{
 		self: state{Run: newRun(), URL: urlOf(s.peers, s.flags.Node), Level: wal.Level(), Program: s.build.Version}, name: s.flags.Node, role: roleJoining,
-		log: s.log, store: store, elapsed: s.elapsed, slog: c.Log, lease: newLease(s.elapsed), meet: s.meet,
+		log: s.log, store: store, elapsed: s.elapsed, slog: c.Log, lease: newLease(s.elapsed), meet: s.meet, member: s.member != nil,
 	}
 	if former := s.node.Load(); former != nil { // it renews nothing any more
 		n.earlier = former.version

@@ -25,11 +25,14 @@ type said struct {
 // askFor is how long another node may take to say what it is.
 const askFor = 2 * time.Second
 
-// askOthers asks all other nodes at once what they are.
-func (s *Served) askOthers(ctx context.Context) []said {
+// askOthers asks all other nodes that this one's list has at once what they are.
+func (s *Served) askOthers(ctx context.Context) []said { return s.askEach(ctx, s.peers) }
+
+// askEach asks nodes at once what they are, without this one.
+func (s *Served) askEach(ctx context.Context, nodes []peer) []said {
 	client := http.Client{Timeout: askFor, Transport: &http.Transport{TLSClientConfig: s.clientTLS, DisableKeepAlives: true}}
 	var all []said
-	for _, p := range s.peers {
+	for _, p := range nodes {
 		if p.name != s.flags.Node {
 			all = append(all, said{peer: p})
 		}
@@ -66,6 +69,18 @@ func (s *Served) differs(all []said) error {
 	for _, a := range all {
 		if a.err == nil && (a.said.Node != a.name || a.said.Log == logNone && a.said.Peers != own) {
 			return fmt.Errorf("--cluster-peers differs: node %s at %s has %s, and this one has %s", a.said.Node, a.url, a.said.Peers, own)
+		}
+	}
+	return nil
+}
+
+// stranger returns an error where another node's folder is of another cluster than this one's. Their members of etcd would
+// not see it: those of two clusters at the same addresses have the same names, and take each other's batches for their own. Of
+// two that begin at once at least one asks when the other already answers.
+func (s *Served) stranger(all []said) error {
+	for _, a := range all {
+		if id := a.said.Cluster; a.err == nil && s.ofCluster != "" && id != "" && id != s.ofCluster {
+			return fmt.Errorf("this folder is of cluster %s, and that of node %s at %s is of cluster %s: end whichever is not to be here", s.ofCluster, a.name, a.url, id)
 		}
 	}
 	return nil

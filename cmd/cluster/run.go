@@ -55,6 +55,9 @@ func (s *Served) live(ctx context.Context) (again bool, err error) {
 	switch err := n.follow(ctx); {
 	case err == nil:
 		return s.own(ctx, n)
+	case errors.Is(err, wal.ErrShort), errors.Is(context.Cause(ctx), errTaken) && n.isAhead(life):
+		n.endSnapshots()
+		return true, errors.Join(n.store.Close(), err) // a start says what is wrong, and writes it into the log
 	case errors.Is(err, wal.ErrTrimmed):
 		n.endSnapshots()
 		if err := errors.Join(n.store.Close(), s.fetch(ctx)); err != nil {
@@ -118,7 +121,7 @@ func (s *Served) own(ctx context.Context, n *node) (again bool, err error) {
 	n.become(roleOwner)
 	s.meters.takeovers.Inc()
 	s.config.Log.Info("cluster: this node is the owner", "node", n.name, "batch", n.store.Owner().Epoch, "after", time.Since(began).Round(time.Millisecond))
-	k := &keeper{n: n, ask: s.askOthers, raise: e.Raise, raised: map[string]bool{}, behind: map[string]time.Duration{}, goal: map[string]uint64{}}
+	k := s.newKeeper(n, e.Raise)
 	tookOver(k, n.former)
 	keeping, end := context.WithCancel(ctx)
 	defer end()

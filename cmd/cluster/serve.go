@@ -44,7 +44,8 @@ type Served struct {
 
 	member    *etcdlog.Member // nil: the etcd is another's
 	up        atomic.Pointer[upMember]
-	hadData   bool // the folder had data of a member at the start
+	hadData   bool   // the folder had data of a member at the start
+	ofCluster string // the cluster whose journal the folder had at the start; empty: none's
 	log       wal.Log
 	node      atomic.Pointer[node]
 	engine    atomic.Pointer[engine.Served] // nil: this node is not the owner, or does not serve yet
@@ -138,6 +139,9 @@ func (s *Served) readFiles(context.Context) (err error) {
 		return err
 	}
 	if err := c.MakeFolder(); err != nil {
+		return err
+	}
+	if s.ofCluster, err = wal.ClusterOf(filepath.Join(c.DataDir, journal.Folder)); err != nil {
 		return err
 	}
 	s.Token, err = c.Token()

@@ -74,3 +74,65 @@ func TestTrustMended(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestDiffers checks which other nodes' lists must be this one's: those of nodes that are as new. One that has run
+// before may not know of this one.
+func TestDiffers(t *testing.T) {
+	own := []peer{{"a", "http://a:1"}, {"b", "http://b:1"}}
+	s := &Served{peers: own}
+	for _, c := range []struct {
+		name  string
+		is    hello
+		err   error
+		wrong bool
+	}{
+		{"the same", hello{Node: "b", Peers: peersText(own)}, nil, false},
+		{"another list", hello{Node: "b", Peers: "b=http://b:1"}, nil, true},
+		{"another list of one that has run", hello{Node: "b", Peers: "b=http://b:1", Log: logFounded}, nil, false},
+		{"another name", hello{Node: "c", Peers: peersText(own), Log: logFounded}, nil, true},
+		{"no answer", hello{}, errUnanswered, false},
+	} {
+		if err := s.differs([]said{{own[1], c.is, c.err}}); (err != nil) != c.wrong {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// TestRefusedBy checks that a node is held up by certificates only where the others could be no majority with it.
+func TestRefusedBy(t *testing.T) {
+	wrong := said{peer: peer{name: "x"}, err: &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}}
+	gone := said{peer: peer{name: "y"}, err: errUnanswered}
+	for _, c := range []struct {
+		nodes int
+		all   []said
+		want  int
+	}{
+		{2, []said{wrong}, 1},
+		{3, []said{wrong, gone}, 0},
+		{3, []said{wrong, wrong}, 2},
+		{3, []said{gone, gone}, 0},
+		{4, []said{wrong, gone, {}}, 0},
+		{4, []said{wrong, wrong, {}}, 2},
+		{5, []said{wrong, wrong, {}, {}}, 0},
+		{5, []said{wrong, wrong, wrong, {}}, 3},
+	} {
+		s := &Served{peers: make([]peer, c.nodes)}
+		if why := s.refusedBy(c.all); len(why) != c.want {
+			t.Errorf("%d nodes: %q, want %d", c.nodes, why, c.want)
+		}
+	}
+}
+
+// TestStranger checks that two folders of different clusters are told apart, and that one that is of none yet is let in.
+func TestStranger(t *testing.T) {
+	for _, c := range []struct {
+		own, other string
+		err        error
+		wrong      bool
+	}{{"x", "y", nil, true}, {"x", "x", nil, false}, {"", "y", nil, false}, {"x", "", nil, false}, {"x", "y", errUnanswered, false}} {
+		s := &Served{ofCluster: c.own}
+		if err := s.stranger([]said{{peer{"b", "http://b:1"}, hello{Cluster: c.other}, c.err}}); (err != nil) != c.wrong {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}

@@ -3,10 +3,14 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
+	"time"
 
+	"pixd/actors/clock"
 	"pixd/actors/pix"
 	"pixd/actors/scheme"
+	"pixd/cmd/machine"
 )
 
 // toldScheme is a scheme that counts what it is told, and what it is asked.
@@ -62,5 +66,25 @@ func TestFenced(t *testing.T) {
 	certain = true
 	if err := errors.Join(all()...); err != nil || is.writes != 4 {
 		t.Errorf("told %d times, %v", is.writes, err)
+	}
+}
+
+// TestConnectedFenced checks that an engine over a log that several nodes share reaches its scheme through such a
+// fence, and any other does not.
+func TestConnectedFenced(t *testing.T) {
+	for _, sh := range []*Shared{nil, {Certain: func(context.Context) bool { return false }}} {
+		e := &Engine{Clock: clock.New(machine.Clocks(), 0), Config: Config{
+			Scheme: "http://127.0.0.1:1", SchemeSecret: "0123456789abcdef0123456789abcdef", ISPB: "99999004",
+			Shared: sh, Log: slog.New(slog.DiscardHandler),
+		}}
+		if err := e.connect(); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		_, err := e.scheme.Submit(ctx, scheme.Payment{})
+		cancel()
+		if errors.Is(err, errFenced) != (sh != nil) {
+			t.Errorf("shared %v: %v", sh != nil, err)
+		}
 	}
 }

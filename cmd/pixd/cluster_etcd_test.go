@@ -51,17 +51,35 @@ func TestClusterEtcd(t *testing.T) {
 
 	n.otherCluster(etcd, logs)
 	n.start(n.names...)
-	etcd.restores(t, old)
+	n.restored(etcd, logs, old)
+}
+
+// restored has the etcd become older while nodes run. A standby says so and writes it down, so that no node that
+// was itself behind takes over; the owner is fenced. Started again, none of them serves.
+func (n *nodes) restored(etcd *etcdServer, by *authority, old string) {
+	n.t.Helper()
+	const says = "restored from a backup, or a majority has lost them; docs/cluster.md says how to go on"
+	owner := n.owner()
+	etcd.restores(n.t, old)
 	for _, name := range n.names {
-		p := n.proc[name]
-		if code := n.ended(name); code != 1 && code != 3 {
-			t.Errorf("node %s: exit %d with an etcd that has become older\n%s", name, code, p.words())
+		if name != owner {
+			n.refusedStart(name, says)
+		} else if code := n.ended(name); code != 3 {
+			n.t.Errorf("node %s, the owner: exit %d with an etcd that has become older\n%s", name, code, n.proc[name].words())
 		}
-		t.Log(lastLine(p.words()))
+	}
+	is, err := dials(n.t, etcd, by, etcdlog.DefaultPrefix).Nodes(n.t.Context())
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	for _, node := range is {
+		if noted := strings.Contains(string(node.State), says); node.Name != owner && !noted {
+			n.t.Errorf("the log says of node %s: %s", node.Name, node.State)
+		}
 	}
 	n.launch(n.names...)
 	for _, name := range n.names {
-		n.refusedStart(name, "restored from a backup, or a majority has lost them; docs/cluster.md says how to go on")
+		n.refusedStart(name, says)
 	}
 }
 
@@ -127,7 +145,9 @@ func (n *nodes) beside(name string, flags ...string) *process {
 // otherCluster starts a node on the log of another cluster, and on one of none.
 func (n *nodes) otherCluster(etcd *etcdServer, by *authority) {
 	n.t.Helper()
-	founded(n.t, etcd, by, "other/")
+	if _, err := dials(n.t, etcd, by, "other/").Found(n.t.Context(), wal.Cluster{ID: "another"}); err != nil {
+		n.t.Fatal(err)
+	}
 	for prefix, says := range map[string]string{
 		"other/": "and the log is of cluster another",
 		"none/":  "the log knows of no cluster",
@@ -136,8 +156,8 @@ func (n *nodes) otherCluster(etcd *etcdServer, by *authority) {
 	}
 }
 
-// founded founds a cluster without nodes.
-func founded(t *testing.T, etcd *etcdServer, by *authority, prefix string) {
+// dials connects to an etcd as a node does.
+func dials(t *testing.T, etcd *etcdServer, by *authority, prefix string) *etcdlog.Log {
 	t.Helper()
 	trust, err := certificate.Trusting("log-ca", by.file)
 	if err != nil {
@@ -154,10 +174,8 @@ func founded(t *testing.T, etcd *etcdServer, by *authority, prefix string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = log.Close() }()
-	if _, err := log.Found(ctx, wal.Cluster{ID: "another"}); err != nil {
-		t.Fatal(err)
-	}
+	t.Cleanup(func() { _ = log.Close() })
+	return log
 }
 
 // TestClusterEtcdOld starts a node on an etcd that is too old. Nothing is written into it.

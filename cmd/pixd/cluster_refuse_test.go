@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -186,4 +187,58 @@ func TestClusterPeersDiffer(t *testing.T) {
 			t.Errorf("node %s has begun: %v", name, files)
 		}
 	}
+}
+
+// TestClusterFolderStrange starts a node on the whole folder that it had in an earlier cluster at the same addresses, beside
+// nodes of the present one, and one of these beside it. Each is refused before it serves: their members of etcd cannot tell
+// the two clusters apart.
+func TestClusterFolderStrange(t *testing.T) {
+	notShort(t)
+	t.Parallel()
+	n := openNodes(t)
+	for _, name := range n.names {
+		n.end(name, syscall.SIGTERM)
+	}
+	strange := n.folder("c") + ".strange"
+	move := func(from, to string) {
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	move(n.folder("c"), strange)
+	n.loses("a")
+	n.loses("b")
+	n.start(n.names...)
+	s := n.proc[n.standby()].shop()
+	n.payouts(s, 10)
+	n.end("c", syscall.SIGTERM)
+	kept := n.folder("c") + ".kept"
+	move(n.folder("c"), kept)
+	move(strange, n.folder("c"))
+	n.launch("c")
+	n.refusedStart("c", "this folder is of cluster ")
+	n.payouts(s, 10)
+
+	n.end("a", syscall.SIGKILL)
+	n.end("b", syscall.SIGKILL)
+	n.launch("c")
+	n.waits("node c waits for a majority", func() (bool, string) { return hears(n.at["c"].cluster), n.proc["c"].words() })
+	n.launch("a")
+	n.refusedStart("a", "and that of node c at http://"+n.at["c"].cluster+" is of cluster ")
+	n.end("c", syscall.SIGKILL)
+	move(n.folder("c"), strange)
+	move(kept, n.folder("c"))
+	n.start(n.names...)
+	n.payouts(s, 10)
+	n.closed()
+}
+
+// hears reports whether a node says what it is to others.
+func hears(cluster string) bool {
+	r, err := http.Get("http://" + cluster + "/cluster/hello") //nolint:noctx // of a test
+	if err != nil {
+		return false
+	}
+	_ = r.Body.Close()
+	return r.StatusCode == http.StatusOK
 }

@@ -134,7 +134,7 @@ const endOfCommand = "--the-command-has-ended--"
 
 func newShell(t *testing.T) *shell {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	sh := &shell{t: t, dir: t.TempDir(), merchant: waltest.FreePorts(t, 1, 1)[0], admin: waltest.FreePorts(t, 1, 1)[0], cancel: cancel}
 	sh.cmd = exec.CommandContext(ctx, "bash")
 	sh.cmd.Dir = sh.dir

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,8 +15,8 @@ import (
 	"pixd/wal/waltest"
 )
 
-// startServer starts an etcd with a port for clients and returns its URL.
-func startServer(t *testing.T) string {
+// startServer starts an etcd with a port for clients and returns its URL. set changes its settings.
+func startServer(t *testing.T, set func(*embed.Config)) string {
 	t.Helper()
 	o := options(t, 1)[0]
 	o.fill()
@@ -25,6 +26,7 @@ func startServer(t *testing.T) string {
 	}
 	clients := []url.URL{{Scheme: "http", Host: waltest.FreePorts(t, 1, 1)[0]}}
 	config.ListenClientUrls, config.AdvertiseClientUrls = clients, clients
+	set(config)
 	etcd, err := embed.StartEtcd(config)
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +38,7 @@ func startServer(t *testing.T) string {
 // TestDial runs the contract over connections to an etcd.
 func TestDial(t *testing.T) {
 	t.Parallel()
-	o := Options{Endpoints: []string{startServer(t)}, Log: logger()}
+	o := Options{Endpoints: []string{startServer(t, func(*embed.Config) {})}, Log: logger()}
 	for i, c := range waltest.LogContract() {
 		o.Prefix = fmt.Sprintf("%d/", i)
 		t.Run(c.Name, func(t *testing.T) {
@@ -62,6 +64,23 @@ func TestDialNobody(t *testing.T) {
 	defer cancel()
 	if l, err := Dial(ctx, Options{Endpoints: []string{"http://" + waltest.FreePorts(t, 1, 1)[0]}}); err == nil || !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(l, err)
+	}
+}
+
+// TestDialNarrow checks that an etcd which is set to take less than a log asks of it is refused, with the setting's name.
+func TestDialNarrow(t *testing.T) {
+	t.Parallel()
+	for says, set := range map[string]func(*embed.Config){
+		"fewer than 128 operations in one transaction; set its --max-txn-ops": func(c *embed.Config) { c.MaxTxnOps = readRevisions - 1 },
+		"set its --max-request-bytes to 5242880":                              func(c *embed.Config) { c.MaxRequestBytes = 4 << 20 },
+	} {
+		l, err := Dial(patient(t), Options{Endpoints: []string{startServer(t, set)}, Log: logger()})
+		if err == nil {
+			err = l.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", says, err)
+		}
 	}
 }
 

@@ -67,8 +67,9 @@ type Log struct {
 
 var _ wal.Log = (*Log)(nil)
 
-// Dial connects to an etcd. It returns an error where no member answers, or one that answers is
-// older than 3.5.3. The etcd must take requests of 5 MiB (--max-request-bytes) for batches of 4.
+// Dial connects to an etcd. It returns an error where no member answers, one that answers is older than 3.5.3,
+// or one takes fewer than 128 operations in a transaction (--max-txn-ops) or no requests of 5 MiB
+// (--max-request-bytes), which batches of 4 need.
 func Dial(ctx context.Context, o Options) (*Log, error) {
 	logger := discardNil(o.Log)
 	client, err := clientv3.New(clientv3.Config{
@@ -89,6 +90,9 @@ func Dial(ctx context.Context, o Options) (*Log, error) {
 				err = fmt.Errorf("%w; %s: %w", err, e, why)
 			}
 		}
+		return nil, errors.Join(err, l.Close())
+	}
+	if err := l.takesAll(ctx); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
