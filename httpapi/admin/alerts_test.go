@@ -27,7 +27,7 @@ func TestAlerts(t *testing.T) {
 		"":                                      "0  50",
 		"?since=2026-09-21T14:13:20Z&limit=7":   "1790000000000  7",
 		"?cursor=1790000000001/alr_b&limit=200": "0 1790000000001/alr_b 200",
-		"?since=2026-09-21T11:13:20.5-03:00&cursor=&x=else": "1790000000500  50",
+		"?since=2026-09-21T11:13:20.5-03:00&cursor=&unknown=else": "1790000000500  50",
 	} {
 		if f.expect("GET", "/admin/alerts"+query, "", 200, body); asked != want {
 			t.Errorf("%s asks for %q, want %q", query, asked, want)
