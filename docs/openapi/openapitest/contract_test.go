@@ -19,7 +19,7 @@ paths:
       responses:
         '200':
           description: d
-          headers: {x-left: {schema: {type: integer}}, X-Request-Id: {schema: {type: string}}}
+          headers: {x-left: {schema: {type: integer}}, X-Idempotent-Replay: {schema: {type: string}}, X-Request-Id: {schema: {type: string}}}
           content:
             application/json:
               schema:
@@ -57,6 +57,8 @@ func TestContract(t *testing.T) {
 	camel.RequestHeader.Set("X-Key-Case", "camelCase")
 	half := camel
 	half.Answer = []byte(`{"kind":"one","user_name":"u"}`)
+	replayed := half
+	replayed.Header = http.Header{"Content-Type": {"application/json"}, "X-Idempotent-Replay": {"true"}}
 	headed := exchange(200, `{"user_name":"u"}`, `{"kind":"one"}`)
 	headed.Header = headed.Header.Clone()
 	headed.Header["X-LEFT"] = []string{"7"} // as some servers spell it
@@ -77,6 +79,7 @@ func TestContract(t *testing.T) {
 		"what is ignored":        {elsewhere(exchange(200, `{"user_name":"u"}`, `{"kind":"one"}`), "POST", "/base/things/7?more=1&unknown=2"), ""},
 		"another query":          {elsewhere(exchange(200, `{"user_name":"u"}`, `{"kind":"one"}`), "POST", "/base/things/7?more=1"), "the query parameter more"},
 		"another header":         {other, "the header X-Left"},
+		"a replay's own case":    {replayed, ""},
 		"a key in snake_case":    {half, "has the key user_name"},
 		"no path":                {elsewhere(exchange(404, ``, ``), "GET", "/base/others"), ""},
 		"no method":              {elsewhere(exchange(405, ``, ``), "GET", "/base/things/7"), ""},
@@ -112,7 +115,7 @@ func TestUnseen(t *testing.T) {
 	}
 	unseen := []string{
 		"#/components/schemas/One.kind", "#/components/schemas/One.user_name", "POST /event:it.happened", "POST /event:it.happened.user_id",
-		"POST /things/{id}", "POST /things/{id} 200", "POST /things/{id} 200 header X-Left", "POST /things/{id} 200/oneOf/1.deep", "POST /things/{id} 200/oneOf/1.deep[].leaf", "POST /things/{id} 200/oneOf/1.kind",
+		"POST /things/{id}", "POST /things/{id} 200", "POST /things/{id} 200 header X-Idempotent-Replay", "POST /things/{id} 200 header X-Left", "POST /things/{id} 200/oneOf/1.deep", "POST /things/{id} 200/oneOf/1.deep[].leaf", "POST /things/{id} 200/oneOf/1.kind",
 		"POST /things/{id} 404", "POST /things/{id} ?of_user", "POST /things/{id}.note", "POST /things/{id}.user_name",
 	}
 	if got := c.Unseen(); !slices.Equal(got, unseen) {
@@ -131,7 +134,7 @@ func TestUnseen(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := []string{
-		"#/components/schemas/One.user_name", "POST /event:it.happened.user_id", "POST /things/{id} 200 header X-Left", "POST /things/{id} 200/oneOf/1.deep[].leaf",
+		"#/components/schemas/One.user_name", "POST /event:it.happened.user_id", "POST /things/{id} 200 header X-Idempotent-Replay", "POST /things/{id} 200 header X-Left", "POST /things/{id} 200/oneOf/1.deep[].leaf",
 		"POST /things/{id} ?of_user", "POST /things/{id}.note",
 	}
 	if got := c.Unseen(); !slices.Equal(got, left) {
