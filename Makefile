@@ -4,6 +4,8 @@ COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 SPECTRAL := @stoplight/spectral-cli@6.16.3
 AXE     := axe-core@4.14.1
+DASHBOARD := github.com/grafana/dashboard-linter@v0.2.0
+DASHBOARD_LINTER ?= bin/dashboard-linter
 LINTER  := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 NFPM    := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2
@@ -21,7 +23,7 @@ MEASURED = $(shell grep -rl --include='*_test.go' '^func Benchmark' actors cmd h
 # Go would otherwise compile every package a second time.
 export GOFLAGS := $(GOFLAGS) -pgo=off
 
-.PHONY: help build release packages run cluster test race lint lint-openapi console axe fuzz bench bench-big microbench once results profile sim nodes mutations faults cluster-faults
+.PHONY: help build release packages run cluster test race lint lint-openapi lint-dashboard console axe fuzz bench bench-big microbench once results profile sim nodes mutations faults cluster-faults
 .DEFAULT_GOAL := help
 
 help: ## say what each target does
@@ -56,6 +58,11 @@ lint: ## check style, structure and that go.mod names what is used
 
 lint-openapi: ## check the OpenAPI documents (needs npm)
 	npx --yes $(SPECTRAL) lint --fail-severity hint --ruleset docs/openapi/.spectral.yaml docs/openapi/*.yaml
+
+lint-dashboard: ## check the dashboard with Grafana's linter: DASHBOARD_LINTER, or else one that it compiles (minutes)
+	@# Its go.mod has a replacement, so that go run and go install refuse it.
+	@command -v $(DASHBOARD_LINTER) >/dev/null || { dir=$$(go mod download -json $(DASHBOARD) | sed -n 's/.*"Dir": "\(.*\)",*/\1/p') && cd "$$dir" && go build -o $(CURDIR)/bin/dashboard-linter .; }
+	$(DASHBOARD_LINTER) lint --strict examples/grafana/pixd.json
 
 console: ## run the tests of the console in a browser alone
 	go test ./cmd/pixd -run TestConsole

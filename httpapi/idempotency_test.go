@@ -17,7 +17,7 @@ func TestClaim(t *testing.T) {
 	f := newFixture(t)
 	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout, EndToEnd: e2e}}
 	key := strings.Repeat("ç", 256)
-	g := f.send(sent{path: cashOut + "?a=1", body: payBody, headers: []string{"Idempotency-Key", key}})
+	g := f.send(sent{path: cashOut + "?unknown=1", body: payBody, headers: []string{"Idempotency-Key", key}})
 	if g.header("Idempotency-Key") != key || g.header("X-Idempotent-Replay") != "" {
 		t.Errorf("echoed %q, replay %q", g.header("Idempotency-Key"), g.header("X-Idempotent-Replay"))
 	}

@@ -57,6 +57,16 @@ func TestListParameters(t *testing.T) {
 	if l := f.lists; l.filter != (filter{Status: layout.FilterActive, Direction: layout.FilterInbound}) || l.text != "a b/\x00ç" {
 		t.Errorf("asked %+v", l)
 	}
+	for name, cased := range map[string]func(sent) sent{"original_transaction_id": func(r sent) sent { return r }, "originalTransactionId": camelCased} {
+		f.lists.filter = filter{}
+		f.expect(cased(sent{method: "GET", path: transactionsPath + "?" + name + "=PIXIN7"}), 200, `{"worked":true,"data":[],"page":1,…`)
+		if l := f.lists; l.filter != (filter{Original: "PIXIN7"}) {
+			t.Errorf("%s asked %+v", name, l)
+		}
+		if g := f.send(cased(sent{method: "GET", path: transactionsPath + "?" + name + "="})); g.status != 400 || !strings.Contains(g.body, `"`+name+`":["`) {
+			t.Errorf("an empty %s: %d %s", name, g.status, g.body)
+		}
+	}
 	f.expect(camelCased(sent{method: "GET", path: transactionsPath + "?direction=outbound&externalId=o-1&perPage=2&dateFrom=2026-01-02"}), 200, `{"worked":true,"data":[],"page":1,"perPage":2}`)
 	if l := f.lists; l.filter != (filter{Direction: layout.FilterOutbound, From: day(2026, 1, 2)}) || l.text != "o-1" || l.page.Size != 2 {
 		t.Errorf("asked %+v", l)

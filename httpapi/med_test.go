@@ -122,9 +122,9 @@ func TestListCases(t *testing.T) {
 	}
 	// With camelCase either spelling is taken, but not both.
 	for query, want := range map[string]string{
-		"?perPage=2":               `],"page":1,"perPage":2}`,
-		"?per_page=2":              `],"page":1,"perPage":2}`,
-		"?perPage=2&page=3&Page=9": `],"page":3,"perPage":2}`,
+		"?perPage=2":                         `],"page":1,"perPage":2}`,
+		"?per_page=2":                        `],"page":1,"perPage":2}`,
+		"?perPage=2&page=3&Page=9&unknown=1": `],"page":3,"perPage":2}`,
 	} {
 		if g := f.expect(camelCased(sent{method: "GET", path: medPath + query}), 200, `{"worked":true,"data":[{"id":"med_…`); !strings.HasSuffix(g.body, want) {
 			t.Errorf("%s: %s", query, g.body[len(g.body)-60:])

@@ -60,6 +60,10 @@ func TestBusinessErrors(t *testing.T) {
 	} {
 		c.check(t, r)
 	}
+	hook := ask{path: "/webhooks", body: `{"events":["pix.received"],"url":"http://merchant.example/"}`}
+	if got := c.ask(hook); got.status != 400 || !strings.Contains(string(got.body), `"url":["url must begin with https://: https only,`) {
+		t.Errorf("a webhook over HTTP: %d %s", got.status, got.body)
+	}
 	c.change(`{"cash_out_ceiling":50000,"block_cnpj_out":true,"authorized_cnpjs":["12345678000195"]}`)
 	for _, r := range []row{
 		{"ceiling", pay(`{"amount":501,` + to + `,"recipient_document":"12345678909"}`), 422, formatA("ceiling", float64(50000)), "ceiling_exceeded"},

@@ -186,10 +186,22 @@ func TestDemo(t *testing.T) {
 		t.Errorf("exit %d", code)
 	}
 	again := start(t, dir, "--demo", "--sim-settle-delay", "50ms")
-	tourAgain(t, again, tour, again.out.until(t, "pixd sign --secret-file"))
+	second := again.out.until(t, "pixd sign --secret-file")
+	tourAgain(t, again, tour, second)
 	if code := again.end(syscall.SIGTERM); code != 0 {
 		t.Errorf("exit %d", code)
 	}
+	third := start(t, dir, "--demo")
+	all := third.out.until(t, "pixd sign --secret-file")
+	for _, key := range regexp.MustCompile(`(PIXD_CLIENT_ID=)(cli_\w+)`).FindAllStringSubmatch(tour+second, -1) {
+		if !strings.Contains(all, "\n  "+key[2]+"  made ") || strings.Contains(all, key[0]) {
+			t.Errorf("the key %s is not listed as an earlier one in:\n%s", key[2], all)
+		}
+	}
+	if n := strings.Count(all, "  made "); n != 2 {
+		t.Errorf("%d earlier keys in:\n%s", n, all)
+	}
+	third.end(syscall.SIGTERM)
 	other := filepath.Join(t.TempDir(), "data")
 	q := start(t, other)
 	q.shop()

@@ -27,8 +27,8 @@ func TestAlerts(t *testing.T) {
 		"":                                      "0 false  50",
 		"?since=2026-09-21T14:13:20Z&limit=7":   "1790000000000 false  7",
 		"?cursor=1790000000001/alr_b&limit=200": "0 false 1790000000001/alr_b 200",
-		"?since=2026-09-21T11:13:20.5-03:00&cursor=&x=else": "1790000000500 false  50",
-		"?order=newest&cursor=1790000000001/alr_b":          "0 true 1790000000001/alr_b 50",
+		"?since=2026-09-21T11:13:20.5-03:00&cursor=&unknown=else": "1790000000500 false  50",
+		"?order=newest&cursor=1790000000001/alr_b":                "0 true 1790000000001/alr_b 50",
 		"?order=oldest": "0 false  50",
 	} {
 		if f.expect("GET", "/admin/alerts"+query, "", 200, body); asked != want {

@@ -101,6 +101,10 @@ func (c *Contract) Check(e Exchange) error {
 		return fmt.Errorf("openapitest: %s %s: answered %d, and not in the document", e.Method, e.URL, e.Status)
 	}
 	if e.RequestHeader.Get("X-Key-Case") == "camelCase" {
+		replayed := e.Header.Get("X-Idempotent-Replay") != "" || e.Header.Get("X-Idempotent-Body-Mismatch") != "" // in the first request's case
+		if name := snakeKey(e.Answer); name != "" && !replayed {
+			return fmt.Errorf("openapitest: %s %s: the answer in camelCase has the key %s: %s", e.Method, e.URL, name, e.Answer)
+		}
 		if e, err = snakeOf(e); err != nil {
 			return err
 		}
@@ -117,6 +121,9 @@ func (c *Contract) Check(e Exchange) error {
 		return err
 	}
 	place := e.Method + " " + path
+	if err := c.holdNames(place, of, declared[status], e); err != nil {
+		return err
+	}
 	c.note(place+" "+status, declared[status], e.Answer)
 	if carriedOut(e) && of["requestBody"] != nil {
 		c.note(place, of["requestBody"], e.Request)

@@ -14,11 +14,12 @@ servers: [{url: 'http://h/base'}]
 paths:
   /things/{id}:
     post:
-      parameters: [{name: id, in: path, required: true, schema: {type: string}}]
+      parameters: [{name: id, in: path, required: true, schema: {type: string}}, {name: of_user, in: query, schema: {type: string}}]
       requestBody: {required: true, content: {application/json: {schema: {type: object, required: [user_name], properties: {user_name: {type: string}, note: {type: string}}}}}}
       responses:
         '200':
           description: d
+          headers: {x-left: {schema: {type: integer}}, X-Idempotent-Replay: {schema: {type: string}}, X-Request-Id: {schema: {type: string}}}
           content:
             application/json:
               schema:
@@ -54,6 +55,15 @@ func TestContract(t *testing.T) {
 	}
 	camel := exchange(200, `{"userName":"u"}`, `{"kind":"one","userName":"u"}`)
 	camel.RequestHeader.Set("X-Key-Case", "camelCase")
+	half := camel
+	half.Answer = []byte(`{"kind":"one","user_name":"u"}`)
+	replayed := half
+	replayed.Header = http.Header{"Content-Type": {"application/json"}, "X-Idempotent-Replay": {"true"}}
+	headed := exchange(200, `{"user_name":"u"}`, `{"kind":"one"}`)
+	headed.Header = headed.Header.Clone()
+	headed.Header["X-LEFT"] = []string{"7"} // as some servers spell it
+	other := exchange(404, `{}`, ``)
+	other.Header = headed.Header
 	for name, v := range map[string]struct {
 		e    Exchange
 		want string // in the error; empty: there is none
@@ -63,6 +73,14 @@ func TestContract(t *testing.T) {
 		"the other choice":       {exchange(200, `{"user_name":"u"}`, `{"kind":"two"}`), ""},
 		"a bad request, refused": {exchange(404, `{}`, ``), ""},
 		"unreadable":             {exchange(431, `{}`, ``), ""},
+		"a query":                {elsewhere(exchange(200, `{"user_name":"u"}`, `{"kind":"one"}`), "POST", "/base/things/7?of_user=u"), ""},
+		"a query in camelCase":   {elsewhere(camel, "POST", "/base/things/7?ofUser=u"), ""},
+		"a header":               {headed, ""},
+		"what is ignored":        {elsewhere(exchange(200, `{"user_name":"u"}`, `{"kind":"one"}`), "POST", "/base/things/7?more=1&unknown=2"), ""},
+		"another query":          {elsewhere(exchange(200, `{"user_name":"u"}`, `{"kind":"one"}`), "POST", "/base/things/7?more=1"), "the query parameter more"},
+		"another header":         {other, "the header X-Left"},
+		"a replay's own case":    {replayed, ""},
+		"a key in snake_case":    {half, "has the key user_name"},
 		"no path":                {elsewhere(exchange(404, ``, ``), "GET", "/base/others"), ""},
 		"no method":              {elsewhere(exchange(405, ``, ``), "GET", "/base/things/7"), ""},
 		"another field":          {exchange(200, `{"user_name":"u"}`, `{"kind":"one","more":1}`), "the answer"},
@@ -97,8 +115,8 @@ func TestUnseen(t *testing.T) {
 	}
 	unseen := []string{
 		"#/components/schemas/One.kind", "#/components/schemas/One.user_name", "POST /event:it.happened", "POST /event:it.happened.user_id",
-		"POST /things/{id}", "POST /things/{id} 200", "POST /things/{id} 200/oneOf/1.deep", "POST /things/{id} 200/oneOf/1.deep[].leaf", "POST /things/{id} 200/oneOf/1.kind",
-		"POST /things/{id} 404", "POST /things/{id}.note", "POST /things/{id}.user_name",
+		"POST /things/{id}", "POST /things/{id} 200", "POST /things/{id} 200 header X-Idempotent-Replay", "POST /things/{id} 200 header X-Left", "POST /things/{id} 200/oneOf/1.deep", "POST /things/{id} 200/oneOf/1.deep[].leaf", "POST /things/{id} 200/oneOf/1.kind",
+		"POST /things/{id} 404", "POST /things/{id} ?of_user", "POST /things/{id}.note", "POST /things/{id}.user_name",
 	}
 	if got := c.Unseen(); !slices.Equal(got, unseen) {
 		t.Fatalf("got %q", got)
@@ -115,8 +133,20 @@ func TestUnseen(t *testing.T) {
 	if err := c.CheckEvent("it.happened", []byte(`{}`)); err != nil {
 		t.Fatal(err)
 	}
-	left := []string{"#/components/schemas/One.user_name", "POST /event:it.happened.user_id", "POST /things/{id} 200/oneOf/1.deep[].leaf", "POST /things/{id}.note"}
+	left := []string{
+		"#/components/schemas/One.user_name", "POST /event:it.happened.user_id", "POST /things/{id} 200 header X-Idempotent-Replay", "POST /things/{id} 200 header X-Left", "POST /things/{id} 200/oneOf/1.deep[].leaf",
+		"POST /things/{id} ?of_user", "POST /things/{id}.note",
+	}
 	if got := c.Unseen(); !slices.Equal(got, left) {
+		t.Errorf("got %q", got)
+	}
+	asked := exchange(200, `{"user_name":"u"}`, `{"kind":"two"}`)
+	asked.URL += "?of_user=u"
+	asked.Header = http.Header{"Content-Type": {"application/json"}, "X-Left": {"7"}}
+	if err := c.Check(asked); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Unseen(); slices.Contains(got, "POST /things/{id} ?of_user") || slices.Contains(got, "POST /things/{id} 200 header X-Left") {
 		t.Errorf("got %q", got)
 	}
 	if got := c.Operations(); !slices.Equal(got, []string{"POST /things/{id}"}) {

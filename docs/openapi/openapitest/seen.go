@@ -122,6 +122,7 @@ func (c *Contract) Unseen() []string {
 		for method, op := range item.(map[string]any) {
 			if of, is := op.(map[string]any); is && method != "parameters" {
 				c.everything(strings.ToUpper(method)+" "+path, of, all)
+				c.everyName(strings.ToUpper(method)+" "+path, of, all)
 			}
 		}
 	}

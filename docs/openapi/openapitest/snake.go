@@ -1,6 +1,7 @@
 package openapitest
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strings"
@@ -35,6 +36,32 @@ func snakeKeys(body []byte) []byte {
 		return body
 	}
 	return out
+}
+
+// snakeKey returns a key of a body in JSON that is not in camelCase, or "".
+func snakeKey(body []byte) string {
+	v, err := decode(body)
+	if err != nil {
+		return ""
+	}
+	return firstSnake(v)
+}
+
+func firstSnake(v any) (name string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, value := range v {
+			if strings.Contains(key, "_") {
+				return key
+			}
+			name = cmp.Or(name, firstSnake(value))
+		}
+	case []any:
+		for _, element := range v {
+			name = cmp.Or(name, firstSnake(element))
+		}
+	}
+	return name
 }
 
 func renamed(v any) any {

@@ -38,19 +38,6 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("pixd: %d %s", e.Status, e.Body) }
 
-// Page is one page of a list.
-type Page[T any] struct {
-	Data    []T   `json:"data"`
-	Page    int64 `json:"page"`
-	PerPage int64 `json:"per_page"`
-}
-
-// NewWebhook is a subscription with its secret, which is shown once.
-type NewWebhook struct {
-	Webhook
-	Secret WebhookSecret `json:"secret"`
-}
-
 // CreateCharge makes a charge with its QR code.
 func (c *Client) CreateCharge(ctx context.Context, r ChargeRequest, idempotencyKey string) (charge Charge, a Answer, err error) {
 	a, err = c.Do(ctx, http.MethodPost, "/pix/cash-in", r, idempotencyKey, &charge)
@@ -76,7 +63,7 @@ func (c *Client) ReadTransaction(ctx context.Context, id string) (t TransactionA
 }
 
 // ReadStatement returns a page of the statement. The last page has fewer than perPage movements.
-func (c *Client) ReadStatement(ctx context.Context, page, perPage int) (p Page[Transaction], err error) {
+func (c *Client) ReadStatement(ctx context.Context, page, perPage int) (p TransactionPage, err error) {
 	query := url.Values{"page": {strconv.Itoa(page)}, "per_page": {strconv.Itoa(perPage)}}
 	_, err = c.Do(ctx, http.MethodGet, "/statement?"+query.Encode(), nil, "", &p)
 	return p, err

@@ -303,6 +303,11 @@ const (
 	RefundEventDataTypeTed      RefundEventDataType = "ted"
 )
 
+// Defines values for RetriedDeliveryStatus.
+const (
+	RetriedDeliveryStatusPending RetriedDeliveryStatus = "pending"
+)
+
 // Defines values for SubscribedKind.
 const (
 	PixChargePaid      SubscribedKind = "pix.charge.paid"
@@ -318,6 +323,16 @@ const (
 	PixRefundFailed    SubscribedKind = "pix.refund.failed"
 	PixRefundRequested SubscribedKind = "pix.refund.requested"
 	PixReturnReceived  SubscribedKind = "pix.return.received"
+)
+
+// Defines values for TestedWebhookStatus.
+const (
+	TestedWebhookStatusPending TestedWebhookStatus = "pending"
+)
+
+// Defines values for TestedWebhookType.
+const (
+	PixTest TestedWebhookType = "pix.test"
 )
 
 // Defines values for TransactionAnswerDirection.
@@ -468,6 +483,24 @@ type BothErrors struct {
 // BothErrorsErrorStatus defines model for BothErrors.Error.Status.
 type BothErrorsErrorStatus int64
 
+// CPFAnswer defines model for CPFAnswer.
+type CPFAnswer struct {
+	// Cpf the digits of what was sent
+	Cpf string `json:"cpf"`
+
+	// Valid whether the check digits are right
+	Valid bool `json:"valid"`
+
+	// Worked the request was carried out
+	Worked Worked `json:"worked"`
+}
+
+// CPFRequest defines model for CPFRequest.
+type CPFRequest struct {
+	// Cpf with or without punctuation
+	Cpf string `json:"cpf"`
+}
+
 // Case A special-return case.
 type Case = CaseItem
 
@@ -610,6 +643,16 @@ type CaseItemReason string
 
 // CaseItemStatus defines model for CaseItem.Status.
 type CaseItemStatus string
+
+// CasePage defines model for CasePage.
+type CasePage struct {
+	Data    []Case     `json:"data"`
+	Page    PageNumber `json:"page"`
+	PerPage PageSize   `json:"per_page"`
+
+	// Worked the request was carried out
+	Worked Worked `json:"worked"`
+}
 
 // Centavos centavos
 type Centavos = int64
@@ -786,6 +829,16 @@ type Delivery struct {
 // DeliveryStatus defines model for Delivery.Status.
 type DeliveryStatus string
 
+// DeliveryPage defines model for DeliveryPage.
+type DeliveryPage struct {
+	Data    []Delivery `json:"data"`
+	Page    PageNumber `json:"page"`
+	PerPage PageSize   `json:"per_page"`
+
+	// Worked the request was carried out
+	Worked Worked `json:"worked"`
+}
+
 // DetailError defines model for DetailError.
 type DetailError struct {
 	Detail string `json:"detail"`
@@ -833,6 +886,24 @@ type Fee struct {
 
 // ID defines model for ID.
 type ID = string
+
+// NewWebhook defines model for NewWebhook.
+type NewWebhook struct {
+	// Active false once the receiver has answered 410
+	Active bool `json:"active"`
+
+	// CreatedAt ISO 8601 in UTC
+	CreatedAt Time       `json:"created_at"`
+	Events    EventKinds `json:"events"`
+	ID        WebhookID  `json:"id"`
+
+	// Secret the key of the signatures of events
+	Secret WebhookSecret `json:"secret"`
+	URL    string        `json:"url"`
+
+	// Worked the request was carried out
+	Worked Worked `json:"worked"`
+}
 
 // NotFoundError defines model for NotFoundError.
 type NotFoundError struct {
@@ -1346,6 +1417,47 @@ type RefundRequest struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// RemovedWebhook defines model for RemovedWebhook.
+type RemovedWebhook struct {
+	ID WebhookID `json:"id"`
+
+	// Worked the request was carried out
+	Worked Worked `json:"worked"`
+}
+
+// RetriedDelivery defines model for RetriedDelivery.
+type RetriedDelivery struct {
+	EventID EventID               `json:"event_id"`
+	Status  RetriedDeliveryStatus `json:"status"`
+
+	// Worked the request was carried out
+	Worked Worked `json:"worked"`
+}
+
+// RetriedDeliveryStatus defines model for RetriedDelivery.Status.
+type RetriedDeliveryStatus string
+
+// RotatedSecret defines model for RotatedSecret.
+type RotatedSecret struct {
+	// Active false: it was stopped, or its receiver has answered 410
+	Active bool `json:"active"`
+
+	// CreatedAt ISO 8601 in UTC
+	CreatedAt Time       `json:"created_at"`
+	Events    EventKinds `json:"events"`
+	ID        WebhookID  `json:"id"`
+
+	// PreviousSecretExpiresAt until then the secret before signs too
+	PreviousSecretExpiresAt Time `json:"previous_secret_expires_at"`
+
+	// Secret the key of the signatures of events
+	Secret WebhookSecret `json:"secret"`
+	URL    string        `json:"url"`
+
+	// Worked the request was carried out
+	Worked Worked `json:"worked"`
+}
+
 // StatusError defines model for StatusError.
 type StatusError struct {
 	Error struct {
@@ -1371,6 +1483,22 @@ type TestEvent struct {
 	Sequence int64     `json:"sequence"`
 	Type     EventKind `json:"type"`
 }
+
+// TestedWebhook defines model for TestedWebhook.
+type TestedWebhook struct {
+	EventID EventID             `json:"event_id"`
+	Status  TestedWebhookStatus `json:"status"`
+	Type    TestedWebhookType   `json:"type"`
+
+	// Worked the request was carried out
+	Worked Worked `json:"worked"`
+}
+
+// TestedWebhookStatus defines model for TestedWebhook.Status.
+type TestedWebhookStatus string
+
+// TestedWebhookType defines model for TestedWebhook.Type.
+type TestedWebhookType string
 
 // Text defines model for Text.
 type Text = string
@@ -1560,6 +1688,16 @@ type TransactionItemStatus string
 // TransactionItemType defines model for TransactionItem.Type.
 type TransactionItemType string
 
+// TransactionPage defines model for TransactionPage.
+type TransactionPage struct {
+	Data    []Transaction `json:"data"`
+	Page    PageNumber    `json:"page"`
+	PerPage PageSize      `json:"per_page"`
+
+	// Worked the request was carried out
+	Worked Worked `json:"worked"`
+}
+
 // Units base units; 10000 are 1.00 BRL
 type Units = int64
 
@@ -1576,6 +1714,28 @@ type UnprocessableError struct {
 // Webhook defines model for Webhook.
 type Webhook = WebhookItem
 
+// WebhookAnswer defines model for WebhookAnswer.
+type WebhookAnswer struct {
+	// Active false: it was stopped, or its receiver has answered 410
+	Active bool `json:"active"`
+
+	// CreatedAt ISO 8601 in UTC
+	CreatedAt Time       `json:"created_at"`
+	Events    EventKinds `json:"events"`
+	ID        WebhookID  `json:"id"`
+	URL       string     `json:"url"`
+
+	// Worked the request was carried out
+	Worked Worked `json:"worked"`
+}
+
+// WebhookChange defines model for WebhookChange.
+type WebhookChange struct {
+	Active *bool            `json:"active,omitempty"`
+	Events []SubscribedKind `json:"events,omitempty"`
+	URL    string           `json:"url,omitempty"`
+}
+
 // WebhookID defines model for WebhookID.
 type WebhookID = string
 
@@ -1589,6 +1749,14 @@ type WebhookItem struct {
 	Events    EventKinds `json:"events"`
 	ID        WebhookID  `json:"id"`
 	URL       string     `json:"url"`
+}
+
+// WebhookList defines model for WebhookList.
+type WebhookList struct {
+	Data []Webhook `json:"data"`
+
+	// Worked the request was carried out
+	Worked Worked `json:"worked"`
 }
 
 // WebhookRequest defines model for WebhookRequest.
