@@ -27,6 +27,17 @@ func ClusterOf(dir string) (string, error) {
 	return id, nil
 }
 
+// EndOf returns the position of the newest batch that a folder's journal is known to have on the disk; 0: none, or there is no
+// journal. It changes and verifies nothing.
+func EndOf(dir string) (uint64, error) {
+	o := Options{Dir: dir}.withDefaults()
+	anchor, _, err := readAnchor(o.FS, o.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("wal: read the end of %s: %w", dir, err)
+	}
+	return anchor.at.Position, nil
+}
+
 func clusterOf(o Options) (id string, err error) {
 	lock, err := lockReading(o.FS, o.Dir)
 	if err != nil {

@@ -266,6 +266,16 @@ func TestNameTaken(t *testing.T) {
 	}
 }
 
+// TestPutBackWithoutCluster checks that a folder which was put back does not wait for a log that knows of no cluster: that is
+// said next.
+func TestPutBackWithoutCluster(t *testing.T) {
+	n := aNode(t, waltest.NewTape(), "a", filled(t, "base"))
+	n.member = true
+	if err := errors.Join(n.store.Join("c"), n.putBack(t.Context(), 2)); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestPutBack checks that a folder which ends before what its node has had on its disk is refused, time and again, where a
 // member of etcd was put back with it; and that one without a journal is let in.
 func TestPutBack(t *testing.T) {

@@ -93,13 +93,14 @@ func (i impatient) Read(b []byte) (int, error) {
 }
 
 // fetchCheckpoint replaces the folder's journal with a copy of another node's. The journal that was
-// there is kept beside it until the copy is whole.
+// there is kept beside it until the copy is whole, and stays where the copy ends before it does: the next start would take
+// the folder for one that was put back to an earlier state.
 func fetchCheckpoint(ctx context.Context, from string, t *tls.Config, dataDir string) error {
 	dir, into, old := filepath.Join(dataDir, takenFolder), filepath.Join(dataDir, journal.Folder), filepath.Join(dataDir, oldFolder)
 	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(old)); err != nil {
 		return err
 	}
-	if err := fetchFiles(ctx, from, t, dir); err != nil {
+	if err := errors.Join(fetchFiles(ctx, from, t, dir), notShorter(dir, into)); err != nil {
 		return errors.Join(fmt.Errorf("cluster: copy of the journal from %s: %w", from, err), os.RemoveAll(dir))
 	}
 	if err := os.Rename(into, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -109,6 +110,16 @@ func fetchCheckpoint(ctx context.Context, from string, t *tls.Config, dataDir st
 		return err
 	}
 	return errors.Join(syncFolder(dataDir), os.RemoveAll(old))
+}
+
+// notShorter returns an error where a copy of a journal ends before another journal does.
+func notShorter(dir, than string) error {
+	end, err := wal.EndOf(dir)
+	own, err1 := wal.EndOf(than)
+	if err := errors.Join(err, err1); err != nil || end >= own {
+		return err
+	}
+	return fmt.Errorf("it ends at batch %d, and this node's at %d", end, own)
 }
 
 func fetchFiles(ctx context.Context, from string, t *tls.Config, dir string) error {

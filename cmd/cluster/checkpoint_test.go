@@ -111,3 +111,24 @@ func TestCheckpointNames(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckpointShorter checks that a copy which ends before the folder's own journal does not replace it.
+func TestCheckpointShorter(t *testing.T) {
+	from, into := t.TempDir(), filled(t, "old")
+	store := aStore(t, from, true)
+	url := serveCopies(t, func(ctx *fasthttp.RequestCtx) {
+		if err := sendCheckpoint(ctx, store, from, func() {}); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := fetchCheckpoint(t.Context(), url, nil, into); err == nil || !strings.Contains(err.Error(), "it ends at batch 0, and this node's at 1") {
+		t.Error(err)
+	}
+	if at, _, _ := aStore(t, into, true).Head(); at != 1 {
+		t.Errorf("the folder's journal ends at %d", at)
+	}
+	names, err := filepath.Glob(filepath.Join(into, "*"))
+	if err != nil || len(names) != 1 {
+		t.Error(names, err)
+	}
+}

@@ -64,11 +64,11 @@ func (n *node) putBack(ctx context.Context, synced uint64) error {
 		return err
 	}
 	c, err := n.log.Cluster(ctx)
+	if errors.Is(err, wal.ErrNoCluster) || err == nil && c.ID != id {
+		return nil // that is said later
+	}
 	if err != nil {
 		return unanswered(err)
-	}
-	if c.ID != id {
-		return nil // that is said later
 	}
 	return fmt.Errorf("this folder ends at batch %d of cluster %s, and this node has had %d on its disk: it was put back to an earlier state, and has lost what it has promised to keep; `pixd cluster leave %s` and then `pixd cluster join` replace it", at, id, synced, n.name)
 }
