@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/url"
 	"strings"
 	"testing"
@@ -90,4 +92,83 @@ func TestUsable(t *testing.T) {
 			t.Errorf("version %q: %v", version, err)
 		}
 	}
+}
+
+// TestDialSlow checks that an etcd to which a long request takes too long is not refused for that.
+func TestDialSlow(t *testing.T) {
+	t.Parallel()
+	to, err := url.Parse(startServer(t, func(*embed.Config) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := Dial(patient(t), Options{Endpoints: []string{"http://" + stopsShort(t, to.Host)}, Timeout: time.Second, Log: logger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+}
+
+// stopsShort returns an address from which each connection gets on to another, with the first MiB of what is sent.
+func stopsShort(t *testing.T, to string) string {
+	t.Helper()
+	port, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = port.Close() })
+	go func() {
+		for {
+			in, err := port.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { _ = errors.Join(in.Close(), out.Close()) })
+			go func() { _, _ = io.CopyN(out, in, 1<<20) }()
+			go func() { _, _ = io.Copy(in, out) }()
+		}
+	}()
+	return port.Addr().String()
+}
+
+// TestDialWithoutLeader checks that a connection comes about to an etcd whose members elect one that leads: whoever uses
+// it waits for that.
+func TestDialWithoutLeader(t *testing.T) {
+	t.Parallel()
+	all := options(t, 2)
+	var etcds []*embed.Etcd
+	var at string
+	for i := range all {
+		all[i].fill()
+		config, err := all[i].config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		clients := []url.URL{{Scheme: "http", Host: waltest.FreePorts(t, 1, 1)[0]}}
+		config.ListenClientUrls, config.AdvertiseClientUrls = clients, clients
+		etcd, err := embed.StartEtcd(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, etcds = clients[0].String(), append(etcds, etcd)
+	}
+	t.Cleanup(etcds[1].Close)
+	for _, etcd := range etcds {
+		<-etcd.Server.ReadyNotify()
+	}
+	etcds[0].Close()
+	for until := time.Now().Add(10 * time.Second); etcds[1].Server.Leader() != 0; {
+		if time.Now().After(until) {
+			t.Fatal("it has a leader")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	l, err := Dial(patient(t), Options{Endpoints: []string{at}, Timeout: time.Second, Log: logger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
 }
