@@ -272,15 +272,20 @@ func (s *Operators) Decided(payout pix.TxID) error {
 }
 
 // ForgetApprovals forgets the first approvals of payouts that wait for another no more. waits reports whether a payout does.
-func (s *Operators) ForgetApprovals(waits func(payout pix.TxID) (bool, error)) (err error) {
+// One of which that cannot be told keeps its own; the first such error is returned.
+func (s *Operators) ForgetApprovals(waits func(payout pix.TxID) (bool, error)) (first error) {
 	s.approvals.Range(func(payout, _ any) bool {
-		id, wait := payout.(pix.TxID), false
-		if wait, err = waits(id); err == nil && !wait {
+		id := payout.(pix.TxID)
+		wait, err := waits(id)
+		if err == nil && !wait {
 			err = s.Decided(id)
 		}
-		return err == nil
+		if first == nil {
+			first = err
+		}
+		return true
 	})
-	return err
+	return first
 }
 
 // FirstApproval returns the first of two approvals of a payout; nil: there is none.

@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"errors"
+	"io"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"pixd/actors/pix"
 	"pixd/actors/registry"
 )
 
@@ -33,6 +36,10 @@ func TestFirstApprovalsForgotten(t *testing.T) {
 	_, ofWaiting := approved("waiting")
 	if ofOver() == nil || ofWaiting() == nil {
 		t.Fatal("no first approvals")
+	}
+	asked := 0
+	if err := w.Operators.ForgetApprovals(func(pix.TxID) (bool, error) { asked++; return true, io.ErrUnexpectedEOF }); asked != 2 || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("of two that cannot be read %d are asked for: %v", asked, err)
 	}
 	if err := w.forgetApprovals(); err != nil || ofOver() != nil || ofWaiting() == nil {
 		t.Errorf("%v: of the one whose time is over %v, of the one that waits %v", err, ofOver(), ofWaiting())
