@@ -134,6 +134,9 @@ func accounts(v *visit) error {
 	return err
 }
 
+// mostSearched is how much of what accounts are searched for by is kept, in bytes: the field takes 100 characters.
+const mostSearched = 400
+
 // searchAccounts keeps what accounts are searched for by.
 func searchAccounts(v *visit) outcome {
 	const page = "/accounts"
@@ -141,7 +144,7 @@ func searchAccounts(v *visit) outcome {
 	if text == "" {
 		return outcome{}.next(page)
 	}
-	return outcome{search: text}.next(page + "?found=" + url.QueryEscape(v.key))
+	return outcome{search: text[:min(len(text), mostSearched)]}.next(page + "?found=" + url.QueryEscape(v.key))
 }
 
 // newAccount shows the form that opens an account.

@@ -87,6 +87,13 @@ func TestSearchAccounts(t *testing.T) {
 	if len(read) > 0 {
 		t.Errorf("without its text a search reads %q", read)
 	}
+	form = f.fill("/console/accounts", cookie, "search", strings.Repeat("x", 200<<10))
+	read = nil
+	p = f.send("POST", "/console/accounts/search", cookie, form.Encode())
+	f.says(f.send("GET", p.to, cookie, ""), 200, `value="xxx`)
+	if len(read) != 1 || len(read[0]) > 1000 {
+		t.Errorf("a long text is searched for in %d readings", len(read))
+	}
 	form = f.fill("/console/accounts", cookie, "search", "  ")
 	if p := f.send("POST", "/console/accounts/search", cookie, form.Encode()); p.status != 303 || !strings.HasPrefix(p.to, "/console/accounts?done=") {
 		t.Errorf("for nothing: %d %s", p.status, p.to)
