@@ -130,4 +130,4 @@ faults: ## cut the power before each write, fail each write, sync and read once,
 	go test ./cmd/engine -run '^TestFailed(File)?Read$$' -count=1 -v -timeout 0 -reads.step=1
 
 cluster-faults: ## kill, stop and cut off nodes of a cluster under RATE payouts a second (1000), the owner KILLS times (50), or only the fault of FAULT (a quarter of an hour)
-	go test ./cmd/pixd -run '^TestCluster$(if $(FAULT),Faults,(Members|Upgrade|Clocks|Faults))$$/$(FAULT)' -count=1 -v -timeout 0 -cluster.long -cluster.kills=$(or $(KILLS),50) -cluster.rate=$(or $(RATE),1000)
+	go test ./cmd/pixd -run '^TestCluster$(if $(FAULT),Faults,(Members|Upgrade|Clocks|Faults|Packets))$$/$(FAULT)' -count=1 -v -timeout 0 -cluster.long -cluster.kills=$(or $(KILLS),50) -cluster.rate=$(or $(RATE),1000)

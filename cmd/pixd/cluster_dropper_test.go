@@ -37,6 +37,11 @@ func (n *nodes) divide() *droppers {
 	n.t.Helper()
 	d := &droppers{n: n, shut: map[way]bool{}}
 	d.turned = sync.NewCond(&d.mu)
+	if *clusterPackets {
+		d.mark()
+		n.t.Cleanup(func() { d.filter("-t", "mangle", "-F", "OUTPUT") })
+		return d
+	}
 	var peers []string
 	for i, front := range waltest.FreePorts(n.t, len(n.names), 2) {
 		name := n.names[i]
@@ -107,7 +112,9 @@ func (d *droppers) cut(ways ...way) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, w := range ways {
-		d.shut[w] = true
+		if d.shut[w] = true; *clusterPackets {
+			d.drop(w)
+		}
 	}
 }
 
@@ -115,7 +122,9 @@ func (d *droppers) cut(ways ...way) {
 func (d *droppers) heal() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	clear(d.shut)
+	if clear(d.shut); *clusterPackets {
+		d.filter("-F", "OUTPUT")
+	}
 	d.turned.Broadcast()
 }
 

@@ -106,6 +106,9 @@ func (n *nodes) launch(names ...string) {
 		if other := n.program[name]; other != "" {
 			p.cmd.Path = other
 		}
+		if *clusterPackets {
+			n.asUser(name, p)
+		}
 		n.proc[name] = p.begin()
 		n.pids.Store(name, n.proc[name].cmd.Process.Pid)
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -114,6 +116,36 @@ func TestClusterFolderLost(t *testing.T) {
 	n.leaves(lost)
 	n.joins(lost)
 	n.payouts(s, 20)
+	n.closed()
+}
+
+// TestClusterPutBack puts a node's folder back to an earlier state while the others have gone on, with what is in it of
+// etcd: the node is refused in words of its own, and has to leave and join again.
+func TestClusterPutBack(t *testing.T) {
+	notShort(t)
+	t.Parallel()
+	n := openNodes(t)
+	s := n.proc[n.standby()].shop()
+	n.whole()
+	put := n.standby()
+	n.end(put, syscall.SIGTERM)
+	earlier := filepath.Join(t.TempDir(), "earlier")
+	if err := os.CopyFS(earlier, os.DirFS(n.folder(put))); err != nil {
+		t.Fatal(err)
+	}
+	n.start(put)
+	n.payouts(s, 30)
+	n.whole()
+	n.end(put, syscall.SIGTERM)
+	if err := errors.Join(os.RemoveAll(n.folder(put)), os.Rename(earlier, n.folder(put))); err != nil {
+		t.Fatal(err)
+	}
+	n.launch(put)
+	n.refusedStart(put, "put back to an earlier state")
+	n.loses(put)
+	n.leaves(put)
+	n.joins(put)
+	n.payouts(s, 10)
 	n.closed()
 }
 

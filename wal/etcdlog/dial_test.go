@@ -22,7 +22,7 @@ func startServer(t *testing.T, set func(*embed.Config)) string {
 	t.Helper()
 	o := options(t, 1)[0]
 	o.fill()
-	config, err := o.config()
+	config, err := o.config(new(putBack))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,23 +33,33 @@ type Member struct {
 }
 
 // Start starts a member and waits until a majority of the members runs, for as long as ctx allows;
-// it logs what it waits for. A member whose folder exists goes on where it stood.
+// it logs what it waits for. A member whose folder exists goes on where it stood. ErrPutBack: it cannot, and the process
+// must end, because what has begun of the member cannot be closed.
 func Start(ctx context.Context, o MemberOptions) (*Member, error) {
 	o.fill()
+	back := &putBack{found: make(chan struct{})}
+	defer back.started.Store(true)
 	for {
-		config, err := o.config()
+		config, err := o.config(back)
 		if err != nil {
 			return nil, err
 		}
-		etcd, err := begin(ctx, config)
+		etcd, err := begin(ctx, config, back)
+		if errors.Is(err, ErrPutBack) {
+			return nil, fmt.Errorf("etcdlog: start member %s: %w", o.Name, err)
+		}
 		if err == nil {
 			m := &Member{etcd: etcd, client: v3client.New(etcd.Server), o: o}
 			life, end := context.WithCancel(context.Background())
 			m.end = end
 			m.beside.Go(func() { m.keepRoom(life) })
 			m.beside.Go(func() { m.watchLeader(life) })
-			if err = m.ready(ctx); err == nil {
+			if err = m.ready(ctx, back); err == nil {
 				err = m.vote(ctx)
+			}
+			if errors.Is(err, ErrPutBack) {
+				end()
+				return nil, err
 			}
 			if err != nil {
 				m.Close()
@@ -71,7 +81,7 @@ func Start(ctx context.Context, o MemberOptions) (*Member, error) {
 }
 
 // begin starts etcd. Where ctx ends meanwhile, what has started is stopped later.
-func begin(ctx context.Context, config *embed.Config) (*embed.Etcd, error) {
+func begin(ctx context.Context, config *embed.Config, back *putBack) (*embed.Etcd, error) {
 	type started struct {
 		etcd *embed.Etcd
 		err  error
@@ -84,6 +94,8 @@ func begin(ctx context.Context, config *embed.Config) (*embed.Etcd, error) {
 	select {
 	case s := <-done:
 		return s.etcd, s.err
+	case <-back.found:
+		return nil, ErrPutBack
 	case <-ctx.Done():
 		go func() {
 			if s := <-done; s.err == nil {
@@ -95,13 +107,15 @@ func begin(ctx context.Context, config *embed.Config) (*embed.Etcd, error) {
 }
 
 // ready waits until the member has a leader and has told the others about itself.
-func (m *Member) ready(ctx context.Context) error {
+func (m *Member) ready(ctx context.Context, back *putBack) error {
 	tick := time.NewTicker(waiting)
 	defer tick.Stop()
 	for {
 		select {
 		case <-m.etcd.Server.ReadyNotify():
 			return nil
+		case <-back.found:
+			return fmt.Errorf("etcdlog: start member %s: %w", m.o.Name, ErrPutBack)
 		case <-m.etcd.Server.StopNotify():
 			return fmt.Errorf("etcdlog: start member %s: it has stopped; it may have been removed", m.o.Name)
 		case <-ctx.Done():

@@ -12,6 +12,7 @@ import (
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	"go.etcd.io/etcd/server/v3/embed"
+	"go.uber.org/zap"
 )
 
 // The defaults of a member.
@@ -77,11 +78,11 @@ func (o *MemberOptions) others() string {
 	return strings.Join(all, ", ")
 }
 
-// config returns etcd's settings.
-func (o *MemberOptions) config() (*embed.Config, error) {
+// config returns etcd's settings. back is told where the folder was put back.
+func (o *MemberOptions) config(back *putBack) (*embed.Config, error) {
 	c := embed.NewConfig()
 	c.Name, c.Dir = o.Name, o.Dir
-	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapTo(o.Log))
+	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zapTo(o.Log).WithOptions(zap.WithPanicHook(back)))
 	if err := o.addresses(c); err != nil {
 		return nil, fmt.Errorf("etcdlog: member %s: %w", o.Name, err)
 	}

@@ -2,9 +2,14 @@ package etcdlog
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
+	"runtime"
 	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -19,6 +24,26 @@ type core struct {
 
 // zapTo returns a logger for etcd that writes to log.
 func zapTo(log *slog.Logger) *zap.Logger { return zap.New(core{log: log.With("part", "etcd")}) }
+
+// ErrPutBack says that a member's folder lacks what the other members have had from it on its disk.
+var ErrPutBack = errors.New("its folder was put back to an earlier state and has lost what it has promised to keep: the node must leave and join again")
+
+// putBack is told once where raft finds that a member's folder was put back. Raft must not go on then, and would end the
+// process with a stack; while the member starts, raft's goroutine ends instead, and the start fails.
+type putBack struct {
+	found   chan struct{} // closed then
+	started atomic.Bool
+	once    sync.Once
+}
+
+// OnWrite implements zapcore.CheckWriteHook for messages with which etcd panics.
+func (p *putBack) OnWrite(e *zapcore.CheckedEntry, _ []zapcore.Field) {
+	if strings.HasPrefix(e.Message, "tocommit(") && !p.started.Load() { // as raft says it in commitTo
+		p.once.Do(func() { close(p.found) })
+		runtime.Goexit()
+	}
+	panic(e.Message)
+}
 
 // level returns the level of a message. etcd's debug messages are dropped.
 func level(l zapcore.Level) slog.Level {
