@@ -143,7 +143,7 @@ func TestDialWithoutLeader(t *testing.T) {
 	var at string
 	for i := range all {
 		all[i].fill()
-		config, err := all[i].config()
+		config, err := all[i].config(new(putBack))
 		if err != nil {
 			t.Fatal(err)
 		}
