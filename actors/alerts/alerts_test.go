@@ -107,6 +107,9 @@ func TestAlertsAreKept(t *testing.T) {
 	if all, _, err := b.Read(forth[1].At+1, true, "", 9); err != nil || slices.ContainsFunc(all, func(a Alert) bool { return a.At <= forth[1].At }) {
 		t.Errorf("the newest first, since %d: %v %v", forth[1].At+1, all, err)
 	}
+	if all, next, err := b.Read(forth[2].At+1, true, alertName(forth[0].At, forth[0].ID), 9); len(all) > 0 || next != "" || err != nil {
+		t.Errorf("the newest first, behind one from before since: %v %q %v", all, next, err)
+	}
 	if all, _, err := b.Read(now()+1000, false, "", 9); len(all) > 0 || err != nil {
 		t.Errorf("from the future: %v %v", all, err)
 	}
