@@ -55,7 +55,7 @@ func Start(ctx context.Context, o MemberOptions) (*Member, error) {
 			m.beside.Go(func() { m.keepRoom(life) })
 			m.beside.Go(func() { m.watchLeader(life) })
 			if err = m.ready(ctx, back); err == nil {
-				err = m.vote(ctx)
+				err = m.vote(ctx, back)
 			}
 			if errors.Is(err, ErrPutBack) {
 				end()
@@ -128,7 +128,7 @@ func (m *Member) ready(ctx context.Context, back *putBack) error {
 
 // vote makes a member that was added one that counts for the majority, as soon as it has what the
 // others have.
-func (m *Member) vote(ctx context.Context) error {
+func (m *Member) vote(ctx context.Context, back *putBack) error {
 	for server := m.etcd.Server; server.IsLearner(); {
 		try, cancel := context.WithTimeout(ctx, m.o.Timeout)
 		_, err := server.PromoteMember(try, uint64(server.MemberID()))
@@ -138,6 +138,8 @@ func (m *Member) vote(ctx context.Context) error {
 		}
 		m.o.Log.Debug("the member does not count for the majority yet", "name", m.o.Name, "err", err)
 		select {
+		case <-back.found:
+			return fmt.Errorf("etcdlog: start member %s: %w", m.o.Name, ErrPutBack)
 		case <-server.StopNotify():
 			return fmt.Errorf("etcdlog: start member %s: it has stopped; it may have been removed", m.o.Name)
 		case <-ctx.Done():
