@@ -221,3 +221,30 @@ func TestFiles(t *testing.T) {
 	}
 	f.says(f.send("GET", "/console/accounts/acc_x/statement", f.login(veraToken), ""), 403, "vera is a viewer")
 }
+
+// TestRefusedFormFillsItselfAlone checks that what was filled into a refused form fills none of the others of its page.
+func TestRefusedFormFillsItselfAlone(t *testing.T) {
+	f := newFixture(t)
+	f.api = func(method, path string, body []byte) (int, string) {
+		if method == "POST" {
+			return 400, `{"error":{"status":400,"message":"no such key"}}`
+		}
+		return shopAPI(method, path, body)
+	}
+	cookie := f.login(olgaToken)
+	settings := fieldsOf(f.send("GET", "/console/accounts/acc_x", cookie, "").body, "/console/accounts/acc_x")
+	form := f.fill("/console/accounts/acc_x", cookie, "key_type", "cpf", "pix_key", "123")
+	p := f.send("POST", "/console/accounts/acc_x/pix-keys", cookie, form.Encode())
+	refused := f.send("GET", p.to, cookie, "")
+	f.says(refused, 200, "no such key", `name="pix_key" value="123"`)
+	if got := fieldsOf(refused.body, "/console/accounts/acc_x"); len(settings) < 10 || got != settings {
+		t.Errorf("the settings after a refused key are\n%s\nwant\n%s", got, settings)
+	}
+}
+
+// fieldsOf are the fields of a page's form that an operator may fill in, as they stand in the page.
+func fieldsOf(body, action string) string {
+	_, form, _ := strings.Cut(body, `<form method="post" action="`+action+`">`)
+	form, _, _ = strings.Cut(form, "</form>")
+	return regexp.MustCompile(`<input type="hidden" name="(csrf|key)"[^>]*>`).ReplaceAllString(form, "")
+}
