@@ -274,9 +274,13 @@ func TestOnce(t *testing.T) {
 	if len(f.asked) != 1 {
 		t.Errorf("after an unknown outcome: %q", f.asked)
 	}
-	for _, fields := range [][]string{{"word", "approve"}, {"payout", "PIXOUT1"}, {"payout", "PIXOUT1", "word", "x"}} {
-		p := f.send("POST", "/console/approvals", cookie, f.fill("/console/approvals", cookie, fields...).Encode())
-		f.says(f.send("GET", p.to, cookie, ""), 200, "Escolha ao menos um.")
+	for says, those := range map[string][][]string{
+		"Escolha ao menos um.": {{"word", "approve"}}, "Nada foi decidido": {{"payout", "PIXOUT1"}, {"payout", "PIXOUT1", "word", "x"}},
+	} {
+		for _, fields := range those {
+			p := f.send("POST", "/console/approvals", cookie, f.fill("/console/approvals", cookie, fields...).Encode())
+			f.says(f.send("GET", p.to, cookie, ""), 200, says)
+		}
 	}
 	if len(f.asked) != 1 {
 		t.Errorf("of nothing chosen: %q", f.asked)
