@@ -91,6 +91,10 @@ func evilAPI(_, path string, _ []byte) (int, string) {
 func TestAuditSays(t *testing.T) {
 	f := newFixture(t)
 	cookie := f.login(veraToken)
+	f.api = func(string, string, []byte) (int, string) {
+		return 200, `{"running":null,"last":{"agrees":true,"report":{"book":"compared"}}}`
+	}
+	f.says(f.send("GET", "/console/audit", cookie, ""), 200, "<dd>comparado</dd>")
 	for audit, want := range map[string]string{
 		`{"agrees":true,"report":{"book":"compared"}}`: "audit_agrees", `{"agrees":false,"report":{"book":"compared"}}`: "audit_differs",
 		`{"agrees":true,"report":{"book":"not compared: there is none"}}`: "audit_alone", `{"agrees":null,"report":null,"error":"x"}`: "",

@@ -303,6 +303,7 @@ var words = map[string][2]string{
 	"stage_comparing":    {"comparando", "comparing"},
 	"records":            {"Registros", "Records"},
 	"book":               {"Livro do arranjo", "The scheme's book"},
+	"book_compared":      {"comparado", "compared"},
 	"snapshot_make":      {"Fazer uma cópia completa", "Make a full snapshot"},
 	"snapshot_increment": {"Fazer um incremento", "Make an increment"},
 	"snapshot_begun":     {"A cópia começou.", "The snapshot has begun."},
