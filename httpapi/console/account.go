@@ -57,6 +57,7 @@ type accountPage struct {
 	Webhooks     []admin.Webhook
 	Cases        []specialReturn
 	Transactions list[item]
+	More         map[string]bool // of which there are more than the page shows: cases, webhooks, pix_keys, api_keys
 	Filters      []filter
 	KeyTypes     []string
 }
@@ -116,6 +117,7 @@ func showAccount(v *visit) error {
 			return err
 		}
 	}
+	p.More = map[string]bool{"cases": cases.Next != nil, "webhooks": hooks.Next != nil, "pix_keys": keys.Next != nil, "api_keys": credentials.Next != nil}
 	p.Keys, p.APIKeys, p.Webhooks, p.Cases = keys.Data, credentials.Data, hooks.Data, cases.Data
 	v.Data = p
 	return nil

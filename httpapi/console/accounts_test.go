@@ -248,3 +248,41 @@ func fieldsOf(body, action string) string {
 	form, _, _ = strings.Cut(form, "</form>")
 	return regexp.MustCompile(`<input type="hidden" name="(csrf|key)"[^>]*>`).ReplaceAllString(form, "")
 }
+
+// TestAccountSaysMore checks that the page of an account says of what it does not show all, and leads to the rest.
+func TestAccountSaysMore(t *testing.T) {
+	f := newFixture(t)
+	next := `null`
+	f.api = func(method, path string, body []byte) (int, string) {
+		if path == "/admin/accounts/acc_x" {
+			return shopAPI(method, path, body)
+		}
+		return 200, `{"data":[],"next_cursor":` + next + `}`
+	}
+	cookie := f.login(veraToken)
+	leads := []string{`"/console/med?account_id=acc_x"`, `"/console/webhooks?account_id=acc_x"`, "pixd pix-key list --account acc_x", "pixd key list --account acc_x"}
+	p := f.send("GET", "/console/accounts/acc_x", cookie, "")
+	for _, lead := range leads {
+		if strings.Contains(p.body, lead) {
+			t.Errorf("a page that shows all leads to %s", lead)
+		}
+	}
+	next = `"7"`
+	f.says(f.send("GET", "/console/accounts/acc_x", cookie, ""), 200, leads...)
+}
+
+// TestDeskOfAccount checks that the desk asks for the cases of an account alone, on each of its pages.
+func TestDeskOfAccount(t *testing.T) {
+	f := newFixture(t)
+	var asked []string
+	f.api = func(_, path string, _ []byte) (int, string) {
+		if asked = append(asked, path); len(asked) == 1 {
+			return 200, `{"data":[{"id":"med_a","status":"closed"}],"next_cursor":"7"}`
+		}
+		return 200, `{"data":[{"id":"med_b","status":"closed"}],"next_cursor":null}`
+	}
+	f.says(f.send("GET", "/console/med?status=closed&account_id=acc_x", f.login(veraToken), ""), 200, "med_a", "med_b", `name="account_id" value="acc_x"`)
+	if want := []string{"/admin/med?account_id=acc_x&limit=200&status=closed", "/admin/med?account_id=acc_x&cursor=7&limit=200&status=closed"}; !slices.Equal(asked, want) {
+		t.Errorf("asked %q\nwant %q", asked, want)
+	}
+}
