@@ -3,6 +3,7 @@ package console
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -207,7 +208,13 @@ func transaction(v *visit) error {
 		return nil
 	}
 	var l life
-	if err := v.get("/admin/transactions/"+url.PathEscape(id)+"/history", &l); err != nil {
+	err := v.get("/admin/transactions/"+url.PathEscape(id)+"/history", &l)
+	var refused *problem
+	if errors.As(err, &refused) {
+		v.Problem = refused.message // beside the search, to be written anew
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	v.Data = &l

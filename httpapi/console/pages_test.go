@@ -280,3 +280,12 @@ func TestAlertsPages(t *testing.T) {
 		t.Errorf("%q", read)
 	}
 }
+
+// TestUnknownTransaction checks that the search of a transaction that there is not stays on the page, with what was searched for.
+func TestUnknownTransaction(t *testing.T) {
+	f := newFixture(t)
+	f.api = func(string, string, []byte) (int, string) {
+		return 404, `{"error":{"status":404,"message":"no transaction \"E1\""}}`
+	}
+	f.says(f.send("GET", "/console/transactions?id=E1", f.login(veraToken), ""), 200, "no transaction &#34;E1&#34;", `name="id" size="36" value="E1"`)
+}

@@ -313,7 +313,12 @@ func TestKept(t *testing.T) {
 	f.open()
 	f.now++
 	p := f.send("POST", "/console/approvals", "", form.Encode())
-	f.says(p, 401, "PIXOUT&lt;1&gt;", `name="kept_path" value="/approvals"`)
+	f.says(p, 401, "PIXOUT&lt;1&gt;", `name="kept_path" value="/approvals"`, "<dt>Decisão</dt><dd>Aprovar</dd>")
+	change := f.send("POST", "/console/accounts/acc_x", "", "key=k&city=&was_city=RECIFE")
+	f.says(change, 401, "<dt>Cidade</dt><dd>–</dd>", "was_city=RECIFE")
+	if strings.Contains(change.body, "<dt>was_city") {
+		t.Error("what the page had shown before is shown as filled in")
+	}
 	if strings.Contains(p.body, form.Get("csrf")) && !strings.Contains(p.body, "kept_body") {
 		t.Error("the old token is shown")
 	}

@@ -269,6 +269,8 @@ var words = map[string][2]string{
 	"itself_refunds":    {"O que está bloqueado é devolvido ao pagador; o que faltar, quando houver saldo.", "What is held is refunded to the payer; what is missing, once the balance covers it."},
 	"itself_rest":       {"O que falta está sendo devolvido, ou é bloqueado e devolvido assim que possível, enquanto o arranjo aceita devoluções.", "What is missing is being refunded, or is held and refunded as soon as it can be, as long as the scheme takes returns."},
 	"itself_nothing":    {"Nada mais.", "Nothing more."},
+	"payout":            {"Envio", "Payout"},
+	"word":              {"Decisão", "Decision"},
 	"all_cases":         {"Há mais casos: os que aguardam, e os demais", "There are more cases: those that wait, and the others"},
 	"all_webhooks":      {"Há mais webhooks: todos", "There are more webhooks: all of them"},
 	"more_keys":         {"Há mais do que aqui aparece. O comando lista todas:", "There are more than stand here. The command lists all:"},
