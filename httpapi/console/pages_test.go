@@ -140,6 +140,15 @@ func TestRecordMasks(t *testing.T) {
 	if strings.Contains(p.body, "12345678000195") || strings.Contains(p.body, "pix-keys/12345678909") {
 		t.Errorf("%s", p.body)
 	}
+	for text, want := range map[string]string{
+		`{"document":"529.982.247-25"}`: `{"document":"***.982.247-**"}`, `{"key":" 52998224725 "}`: `{"key":"***.982.247-**"}`,
+		`{"document":"12.345.678/0001-95"}`: `{"document":"12.345.678/****-**"}`, `{"authorized_cnpjs":["12345678000195","12.ABC.345/01DE-35"]}`: `{"authorized_cnpjs":["12.345.678/****-**","12.ABC.345/****-**"]}`,
+		`{"expires_at":"2026-11-27T15:00:00Z","key":"+5511999999999"}`: `{"expires_at":"2026-11-27T15:00:00Z","key":"+5511999999999"}`, `{"name":"A-1"}`: `{"name":"A-1"}`,
+	} {
+		if got := withoutDocuments(text); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
 }
 
 // element finds an element that a text of the API would have made.
