@@ -273,7 +273,7 @@ var words = map[string][2]string{
 	"word":              {"Decisão", "Decision"},
 	"all_cases":         {"Há mais casos: os que aguardam, e os demais", "There are more cases: those that wait, and the others"},
 	"all_webhooks":      {"Há mais webhooks: todos", "There are more webhooks: all of them"},
-	"more_keys":         {"Há mais do que aqui aparece. O comando lista todas:", "There are more than stand here. The command lists all:"},
+	"more_keys":         {"Há mais do que aqui aparece. Para listar todas:", "There are more than stand here. To list all of them:"},
 	"more_cases":        {"Há mais casos do que cabem aqui.", "There are more cases than are shown here."},
 
 	"delivery_pending":   {"Pendentes", "Pending"},
