@@ -72,6 +72,13 @@ func TestConsoleKeyboard(t *testing.T) {
 	b.enters("approvals")
 	b.goes(`input[value="` + payout + `"]`)
 	b.key(" ")
+	b.enters("Enter in the checkbox")
+	b.says("Nothing was decided")
+	if got := c.status(payout); got != "pending_approval" {
+		t.Errorf("after Enter in its checkbox, the payout is %s", got)
+	}
+	b.goes(`input[value="` + payout + `"]`)
+	b.key(" ")
 	b.goes(`button[value="approve"]`)
 	b.enters("approve")
 	b.says("Approved: 1")

@@ -3,6 +3,7 @@ package console
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -57,6 +58,7 @@ type accountPage struct {
 	Webhooks     []admin.Webhook
 	Cases        []specialReturn
 	Transactions list[item]
+	More         map[string]bool // of which there are more than the page shows: cases, webhooks, pix_keys, api_keys
 	Filters      []filter
 	KeyTypes     []string
 }
@@ -116,6 +118,7 @@ func showAccount(v *visit) error {
 			return err
 		}
 	}
+	p.More = map[string]bool{"cases": cases.Next != nil, "webhooks": hooks.Next != nil, "pix_keys": keys.Next != nil, "api_keys": credentials.Next != nil}
 	p.Keys, p.APIKeys, p.Webhooks, p.Cases = keys.Data, credentials.Data, hooks.Data, cases.Data
 	v.Data = p
 	return nil
@@ -205,7 +208,13 @@ func transaction(v *visit) error {
 		return nil
 	}
 	var l life
-	if err := v.get("/admin/transactions/"+url.PathEscape(id)+"/history", &l); err != nil {
+	err := v.get("/admin/transactions/"+url.PathEscape(id)+"/history", &l)
+	var refused *problem
+	if errors.As(err, &refused) {
+		v.Problem = refused.message // beside the search, to be written anew
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	v.Data = &l

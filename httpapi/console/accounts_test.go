@@ -228,3 +228,68 @@ func TestFiles(t *testing.T) {
 	}
 	f.says(f.send("GET", "/console/accounts/acc_x/statement", f.login(veraToken), ""), 403, "vera is a viewer")
 }
+
+// TestRefusedFormFillsItselfAlone checks that what was filled into a refused form fills none of the others of its page.
+func TestRefusedFormFillsItselfAlone(t *testing.T) {
+	f := newFixture(t)
+	f.api = func(method, path string, body []byte) (int, string) {
+		if method == "POST" {
+			return 400, `{"error":{"status":400,"message":"no such key"}}`
+		}
+		return shopAPI(method, path, body)
+	}
+	cookie := f.login(olgaToken)
+	settings := fieldsOf(f.send("GET", "/console/accounts/acc_x", cookie, "").body, "/console/accounts/acc_x")
+	form := f.fill("/console/accounts/acc_x", cookie, "key_type", "cpf", "pix_key", "123")
+	p := f.send("POST", "/console/accounts/acc_x/pix-keys", cookie, form.Encode())
+	refused := f.send("GET", p.to, cookie, "")
+	f.says(refused, 200, "no such key", `name="pix_key" value="123"`)
+	if got := fieldsOf(refused.body, "/console/accounts/acc_x"); len(settings) < 10 || got != settings {
+		t.Errorf("the settings after a refused key are\n%s\nwant\n%s", got, settings)
+	}
+}
+
+// fieldsOf are the fields of a page's form that an operator may fill in, as they stand in the page.
+func fieldsOf(body, action string) string {
+	_, form, _ := strings.Cut(body, `<form method="post" action="`+action+`">`)
+	form, _, _ = strings.Cut(form, "</form>")
+	return regexp.MustCompile(`<input type="hidden" name="(csrf|key)"[^>]*>`).ReplaceAllString(form, "")
+}
+
+// TestAccountSaysMore checks that the page of an account says of what it does not show all, and leads to the rest.
+func TestAccountSaysMore(t *testing.T) {
+	f := newFixture(t)
+	next := `null`
+	f.api = func(method, path string, body []byte) (int, string) {
+		if path == "/admin/accounts/acc_x" {
+			return shopAPI(method, path, body)
+		}
+		return 200, `{"data":[],"next_cursor":` + next + `}`
+	}
+	cookie := f.login(veraToken)
+	leads := []string{`"/console/med?account_id=acc_x"`, `"/console/webhooks?account_id=acc_x"`, "pixd pix-key list --account acc_x", "pixd key list --account acc_x"}
+	p := f.send("GET", "/console/accounts/acc_x", cookie, "")
+	for _, lead := range leads {
+		if strings.Contains(p.body, lead) {
+			t.Errorf("a page that shows all leads to %s", lead)
+		}
+	}
+	next = `"7"`
+	f.says(f.send("GET", "/console/accounts/acc_x", cookie, ""), 200, leads...)
+}
+
+// TestDeskOfAccount checks that the desk asks for the cases of an account alone, on each of its pages.
+func TestDeskOfAccount(t *testing.T) {
+	f := newFixture(t)
+	var asked []string
+	f.api = func(_, path string, _ []byte) (int, string) {
+		if asked = append(asked, path); len(asked) == 1 {
+			return 200, `{"data":[{"id":"med_a","status":"closed"}],"next_cursor":"7"}`
+		}
+		return 200, `{"data":[{"id":"med_b","status":"closed"}],"next_cursor":null}`
+	}
+	f.says(f.send("GET", "/console/med?status=closed&account_id=acc_x", f.login(veraToken), ""), 200, "med_a", "med_b", `name="account_id" value="acc_x"`)
+	if want := []string{"/admin/med?account_id=acc_x&limit=200&status=closed", "/admin/med?account_id=acc_x&cursor=7&limit=200&status=closed"}; !slices.Equal(asked, want) {
+		t.Errorf("asked %q\nwant %q", asked, want)
+	}
+}

@@ -12,14 +12,23 @@ import (
 // action is an action of the operator API.
 type action struct{ admin.Action }
 
-// documents are what can be a CPF or a CNPJ in a request: a whole text of a body, or a key in a path.
-var documents = regexp.MustCompile(`"(?:[0-9]{11}|[0-9A-Z]{12}[0-9]{2})"|/pix-keys/(?:[0-9]{11}|[0-9A-Z]{12}[0-9]{2})`)
+// documents are what can be a CPF or a CNPJ in a request: a whole text of a body, plain or with the marks that people write
+// in it, or a key in a path.
+var documents = regexp.MustCompile(`"[0-9A-Z ][0-9A-Z./ -]{9,30}"|/pix-keys/(?:[0-9]{11}|[0-9A-Z]{12}[0-9]{2})`)
+
+// plainDocument is a CPF or a CNPJ without marks.
+var plainDocument = regexp.MustCompile(`^(?:[0-9]{11}|[0-9A-Z]{12}[0-9]{2})$`)
+
+// marksOf are what people write in a document.
+var marksOf = strings.NewReplacer(".", "", "-", "", "/", "", " ", "", `"`, "")
 
 // withoutDocuments is a text of the record with documents masked.
 func withoutDocuments(text string) string {
 	return documents.ReplaceAllStringFunc(text, func(found string) string {
-		if found[0] == '"' {
-			return `"` + masked(found[1:len(found)-1]) + `"`
+		if plain := marksOf.Replace(found); found[0] == '"' && plainDocument.MatchString(plain) {
+			return `"` + masked(plain) + `"`
+		} else if found[0] == '"' {
+			return found
 		}
 		return "/pix-keys/" + masked(strings.TrimPrefix(found, "/pix-keys/"))
 	})

@@ -35,8 +35,11 @@ func approvals(v *visit) error {
 // operator has done meanwhile is such a refusal.
 func decide(v *visit) outcome {
 	word, chosen := v.field("word"), v.ctx.PostArgs().PeekMulti("payout")
-	if len(chosen) == 0 || word != "approve" && word != "decline" {
+	if len(chosen) == 0 {
 		return outcome{Problem: v.Lang.say("none_chosen")}
+	}
+	if word != "approve" && word != "decline" { // Enter, with none of the two buttons
+		return outcome{Problem: v.Lang.say("none_decided")}
 	}
 	done, first := 0, 0
 	for _, id := range chosen {

@@ -81,7 +81,11 @@ func (l language) number(n float64, decimals int) string {
 	if decimals < 0 { // what sums of fractions add beyond is no digit that it needs
 		n, _ = strconv.ParseFloat(strconv.FormatFloat(n, 'g', 6, 64), 64)
 	}
-	whole, part, has := strings.Cut(strconv.FormatFloat(n, 'f', decimals, 64), ".")
+	text := strconv.FormatFloat(n, 'f', decimals, 64)
+	if strings.Trim(text, "0.") == "" {
+		sign = "" // zero, as it is written
+	}
+	whole, part, has := strings.Cut(text, ".")
 	_, comma := l.marks()
 	if !has {
 		comma = ""

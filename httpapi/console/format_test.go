@@ -42,7 +42,7 @@ func TestMoney(t *testing.T) {
 // TestNumbers checks numbers, sizes, ages and instants.
 func TestNumbers(t *testing.T) {
 	for want, got := range map[string]string{
-		"1.234,5": portuguese.number(1234.5, 1), "1,234.5": english.number(1234.5, 1), "–": english.number(math.NaN(), 1), "-7": english.number(-7, 0), "0.3": english.number(0.30000000000000004, -1),
+		"1.234,5": portuguese.number(1234.5, 1), "1,234.5": english.number(1234.5, 1), "–": english.number(math.NaN(), 1), "-7": english.number(-7, 0), "0.0": english.number(-0.04, 1), "-0.1": english.number(-0.06, 1), "0.3": english.number(0.30000000000000004, -1),
 		"12.345": portuguese.Count(12345), "-1.000": portuguese.Count(-1000), "512 B": english.size(512), "1.5 KiB": english.size(1536), "2.0 TiB": english.size(2 << 40),
 		"119 s": english.age(119), "3 min": english.age(200), "3 h": english.age(3 * 3600), "4 d": english.age(4 * 86400),
 		"31/12/2026 23:00:00 (01/01 02:00 UTC)": moment(portuguese, "2027-01-01T02:00:00.000Z"), "2026-12-31 23:00:00 (01-01 02:00 UTC)": moment(english, "2027-01-01T02:00:00.000Z"), "x": moment(english, "x"),

@@ -37,6 +37,11 @@ func (k *kept) Fields() (all []field) {
 	return all
 }
 
+// Shown are the fields that an operator sees: without what the page had shown before.
+func (k *kept) Shown() []field {
+	return slices.DeleteFunc(k.Fields(), func(f field) bool { return strings.HasPrefix(f.Name, "was_") })
+}
+
 // Lang is the language that the form was in.
 func (k *kept) Lang() string {
 	values, _ := url.ParseQuery(k.Body)

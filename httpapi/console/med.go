@@ -86,7 +86,7 @@ func desk(v *visit) error {
 	}
 	more := false
 	for _, one := range of {
-		some, left, err := v.casesIn(one)
+		some, left, err := v.casesIn(one, v.Arg("account_id"))
 		if err != nil {
 			return err
 		}
@@ -97,18 +97,22 @@ func desk(v *visit) error {
 	return nil
 }
 
-// casesIn returns the oldest cases in a status, at most mostCases. more: there are others, or it takes too long to find them.
-func (v *visit) casesIn(status string) (all []specialReturn, more bool, err error) {
-	cursor := ""
+// casesIn returns the oldest cases in a status, or the newest of an account, at most mostCases. An empty account: of all.
+// more: there are others, or it takes too long to find them.
+func (v *visit) casesIn(status, account string) (all []specialReturn, more bool, err error) {
+	q := url.Values{"limit": {"200"}, "status": {status}}
+	if account != "" {
+		q.Set("account_id", account)
+	}
 	for range mostCalls {
 		var l list[specialReturn]
-		if err := v.get("/admin/med?limit=200&status="+url.QueryEscape(status)+"&cursor="+url.QueryEscape(cursor), &l); err != nil {
+		if err := v.get("/admin/med?"+q.Encode(), &l); err != nil {
 			return nil, false, err
 		}
 		if all = append(all, l.Data...); l.Next == nil {
 			return all, false, nil
 		}
-		if cursor = *l.Next; len(all) >= mostCases {
+		if q.Set("cursor", *l.Next); len(all) >= mostCases {
 			break
 		}
 	}

@@ -91,6 +91,10 @@ func evilAPI(_, path string, _ []byte) (int, string) {
 func TestAuditSays(t *testing.T) {
 	f := newFixture(t)
 	cookie := f.login(veraToken)
+	f.api = func(string, string, []byte) (int, string) {
+		return 200, `{"running":null,"last":{"agrees":true,"report":{"book":"compared"}}}`
+	}
+	f.says(f.send("GET", "/console/audit", cookie, ""), 200, "<dd>comparado</dd>")
 	for audit, want := range map[string]string{
 		`{"agrees":true,"report":{"book":"compared"}}`: "audit_agrees", `{"agrees":false,"report":{"book":"compared"}}`: "audit_differs",
 		`{"agrees":true,"report":{"book":"not compared: there is none"}}`: "audit_alone", `{"agrees":null,"report":null,"error":"x"}`: "",
@@ -135,6 +139,15 @@ func TestRecordMasks(t *testing.T) {
 	f.says(p, 200, "/pix-keys/***.456.789-**", "12.345.678/****-**", "amount&#34;:12345678909")
 	if strings.Contains(p.body, "12345678000195") || strings.Contains(p.body, "pix-keys/12345678909") {
 		t.Errorf("%s", p.body)
+	}
+	for text, want := range map[string]string{
+		`{"document":"529.982.247-25"}`: `{"document":"***.982.247-**"}`, `{"key":" 52998224725 "}`: `{"key":"***.982.247-**"}`,
+		`{"document":"12.345.678/0001-95"}`: `{"document":"12.345.678/****-**"}`, `{"authorized_cnpjs":["12345678000195","12.ABC.345/01DE-35"]}`: `{"authorized_cnpjs":["12.345.678/****-**","12.ABC.345/****-**"]}`,
+		`{"expires_at":"2026-11-27T15:00:00Z","key":"+5511999999999"}`: `{"expires_at":"2026-11-27T15:00:00Z","key":"+5511999999999"}`, `{"name":"A-1"}`: `{"name":"A-1"}`,
+	} {
+		if got := withoutDocuments(text); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }
 
@@ -275,4 +288,13 @@ func TestAlertsPages(t *testing.T) {
 	if !slices.Equal(read, want) {
 		t.Errorf("%q", read)
 	}
+}
+
+// TestUnknownTransaction checks that the search of a transaction that there is not stays on the page, with what was searched for.
+func TestUnknownTransaction(t *testing.T) {
+	f := newFixture(t)
+	f.api = func(string, string, []byte) (int, string) {
+		return 404, `{"error":{"status":404,"message":"no transaction \"E1\""}}`
+	}
+	f.says(f.send("GET", "/console/transactions?id=E1", f.login(veraToken), ""), 200, "no transaction &#34;E1&#34;", `name="id" size="36" value="E1"`)
 }

@@ -274,9 +274,13 @@ func TestOnce(t *testing.T) {
 	if len(f.asked) != 1 {
 		t.Errorf("after an unknown outcome: %q", f.asked)
 	}
-	for _, fields := range [][]string{{"word", "approve"}, {"payout", "PIXOUT1"}, {"payout", "PIXOUT1", "word", "x"}} {
-		p := f.send("POST", "/console/approvals", cookie, f.fill("/console/approvals", cookie, fields...).Encode())
-		f.says(f.send("GET", p.to, cookie, ""), 200, "Escolha ao menos um.")
+	for says, those := range map[string][][]string{
+		"Escolha ao menos um.": {{"word", "approve"}}, "Nada foi decidido": {{"payout", "PIXOUT1"}, {"payout", "PIXOUT1", "word", "x"}},
+	} {
+		for _, fields := range those {
+			p := f.send("POST", "/console/approvals", cookie, f.fill("/console/approvals", cookie, fields...).Encode())
+			f.says(f.send("GET", p.to, cookie, ""), 200, says)
+		}
 	}
 	if len(f.asked) != 1 {
 		t.Errorf("of nothing chosen: %q", f.asked)
@@ -309,7 +313,12 @@ func TestKept(t *testing.T) {
 	f.open()
 	f.now++
 	p := f.send("POST", "/console/approvals", "", form.Encode())
-	f.says(p, 401, "PIXOUT&lt;1&gt;", `name="kept_path" value="/approvals"`)
+	f.says(p, 401, "PIXOUT&lt;1&gt;", `name="kept_path" value="/approvals"`, "<dt>Decisão</dt><dd>Aprovar</dd>")
+	change := f.send("POST", "/console/accounts/acc_x", "", "key=k&city=&was_city=RECIFE")
+	f.says(change, 401, "<dt>Cidade</dt><dd>–</dd>", "was_city=RECIFE")
+	if strings.Contains(change.body, "<dt>was_city") {
+		t.Error("what the page had shown before is shown as filled in")
+	}
 	if strings.Contains(p.body, form.Get("csrf")) && !strings.Contains(p.body, "kept_body") {
 		t.Error("the old token is shown")
 	}

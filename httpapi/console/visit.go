@@ -33,14 +33,7 @@ type visit struct {
 	Shown    string // whose documents were asked for
 	key      string
 	filled   url.Values // what was filled in where a form was refused
-}
-
-// outcome is what became of a form, and the page to read next: a path below Path with its query; empty: the form's own.
-type outcome struct {
-	Notice, Problem, To string
-	Shown               string     // whose documents were asked for
-	search              string     // what accounts are searched for by
-	fields              url.Values // of a form that was refused: what was filled in
+	filledIn string     // the path of that form's route
 }
 
 // known fills in what follows from who the operator is.
@@ -100,6 +93,17 @@ func (v *visit) field(name string) string {
 	return strings.TrimSpace(string(v.ctx.PostArgs().Peek(name)))
 }
 
+// Form is the visit for a form of the page: what was filled into another form is none of its own, though its fields may
+// have the same names. route is the path of its route.
+func (v *visit) Form(route string) *visit {
+	if v.filledIn == route {
+		return v
+	}
+	w := *v
+	w.filled = nil
+	return &w
+}
+
 // Was returns what was filled into a field of a form that was refused, and otherwise another text.
 func (v *visit) Was(name, otherwise string) string {
 	if v.filled == nil {
@@ -147,7 +151,7 @@ func (c *console) page(p pageRoute) fasthttp.RequestHandler {
 		v.Page = p.name
 		if done := v.arg("done"); done != "" {
 			o := v.one.became(done)
-			v.Notice, v.Problem, v.Shown, v.filled = o.Notice, v.Lang.say(o.Problem), o.Shown, o.fields
+			v.Notice, v.Problem, v.Shown, v.filled, v.filledIn = o.Notice, v.Lang.say(o.Problem), o.Shown, o.fields, o.form
 			if o.Shown != "" {
 				v.one.unshow(done)
 			}
@@ -230,6 +234,7 @@ func (v *visit) carryOut(f formRoute) outcome {
 	if o.Problem != "" && len(v.ctx.PostBody()) <= mostKept {
 		o.fields, _ = url.ParseQuery(string(v.ctx.PostBody()))
 		o.fields.Del("csrf")
+		o.form = f.path
 	}
 	return o
 }
@@ -267,30 +272,4 @@ func (v *visit) before() (outcome, bool) {
 		text += " " + a.Operator + ", " + a.Method + " " + a.Path + ": " + a.answered(v.Lang) + "."
 	}
 	return outcome{Problem: text}, true
-}
-
-// failed is the outcome of a form that could not be carried out.
-func (v *visit) failed(err error) outcome {
-	_, text := v.judge(err)
-	return outcome{Problem: text}
-}
-
-// did is the outcome of a form that was carried out, unless err says that it was not.
-func (v *visit) did(err error, word string, args ...any) outcome {
-	if err != nil {
-		return v.failed(err)
-	}
-	return outcome{Notice: v.Lang.say(word, args...)}
-}
-
-// without is an outcome without what was filled in.
-func (o outcome) without() outcome {
-	o.fields = nil
-	return o
-}
-
-// next is an outcome after which another page is read.
-func (o outcome) next(to string) outcome {
-	o.To = to
-	return o
 }
