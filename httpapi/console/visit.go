@@ -170,7 +170,7 @@ func (v *visit) judge(err error) (status int, text string) {
 	var refused *problem
 	switch {
 	case errors.As(err, &refused):
-		return refused.status, refused.message
+		return refused.status, v.Lang.say("refused_by_api", refused.message)
 	case errors.Is(err, errUnknown):
 		return fasthttp.StatusBadGateway, v.Lang.say("unknown")
 	}

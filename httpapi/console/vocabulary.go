@@ -330,6 +330,7 @@ var words = map[string][2]string{
 	"restore_command":    {"Para restaurá-la em uma pasta nova, com o motor parado:", "To restore it into a new folder, with the engine stopped:"},
 	"audit_alone":        {"Os registros batem entre si; o livro do arranjo não foi comparado.", "The records agree among themselves; the scheme's book was not compared."},
 	"session_full":       {"Esta sessão já enviou formulários demais. Entre de novo.", "This session has sent too many forms. Log in again."},
+	"refused_by_api":     {"A API respondeu: %s", "%s"}, // its words are English
 	"search_forgotten":   {"Esta busca não está mais na memória desta sessão: faça-a de novo.", "This session remembers the search no longer: please search again."},
 	"forgotten":          {"Este formulário já foi enviado antes; o registro diz o que aconteceu.", "This form was sent before; the record says what became of it."},
 	"record_too_long":    {"O registro é longo demais para saber se este formulário já foi enviado. Consulte-o, e preencha um novo.", "The record is too long to know whether this form was sent before. Look into it, and fill in a fresh one."},
