@@ -131,7 +131,12 @@ func (f *faults) handovers(ended bool) {
 				f.Errorf("node %s ended with status %d", former, code)
 			}
 		} else {
-			f.n.proc[former].reported("cluster", "handover")
+			if code, out, errs := f.n.proc[former].operates("cluster", "handover"); code != 0 {
+				for _, name := range f.n.names {
+					f.Logf("node %s:\n%s", name, f.n.proc[name].words())
+				}
+				f.Fatalf("a handover of node %s: exit %d\n%s%s", former, code, out, errs)
+			}
 		}
 		f.n.owner(former)
 		f.l.flows(faultClients)
