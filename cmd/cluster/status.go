@@ -86,8 +86,8 @@ func (h *heads) since(position uint64, now time.Duration) time.Duration {
 
 // Handover implements admin.Cluster.
 func (s *Served) Handover(to string) (admin.ClusterStatus, error) {
-	n := s.node.Load()
-	if s.engine.Load() == nil || n == nil {
+	n, e := s.node.Load(), s.engine.Load()
+	if e == nil || n == nil {
 		owner := "there is none now"
 		if name, _, ok := s.where(); ok {
 			owner = "it is " + name
@@ -99,12 +99,15 @@ func (s *Served) Handover(to string) (admin.ClusterStatus, error) {
 	}
 	go func() { // the request itself is in hand, and the engine ends only when none is
 		o := order{to: to, done: make(chan error, 1)}
-		select {
-		case s.handover <- o:
-			if err := <-o.done; err != nil {
-				s.config.Log.Warn("cluster: the handover failed", "error", err)
+		for s.engine.Load() == e { // until the engine that was asked has ended for another reason, such as another order
+			select {
+			case s.handover <- o:
+				if err := <-o.done; err != nil {
+					s.config.Log.Warn("cluster: the handover failed", "error", err)
+				}
+				return
+			case <-time.After(lookEvery):
 			}
-		case <-time.After(time.Second): // another handover is under way
 		}
 	}()
 	return n.status(), nil

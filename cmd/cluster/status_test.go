@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pixd/actors/strictjson"
+	"pixd/cmd/engine"
 	"pixd/wal"
 	"pixd/wal/waltest"
 )
@@ -190,5 +191,39 @@ func TestOwnersNameTaken(t *testing.T) {
 	saw(10, "b2") // the new process renews itself, not the owner
 	if n.ownerBeat != now-time.Second-settleFor || n.ownerBeat <= seen {
 		t.Errorf("the owner was last heard of %v ago", now-n.ownerBeat)
+	}
+}
+
+// TestHandoverIsNotForgotten checks that a handover that was answered comes about although the node is busy for longer than
+// a second, and that it ends with the engine that was asked.
+func TestHandoverIsNotForgotten(t *testing.T) {
+	n := aNode(t, waltest.NewTape(), "a", t.TempDir())
+	now := 10 * time.Minute
+	n.elapsed = func() time.Duration { return now }
+	is := seen{since: now, state: state{Role: roleStandby, Level: 5, Run: "b1"}}
+	is.Name = "b"
+	n.seen = seenNodes{"b": is}
+	s := &Served{handover: make(chan order)}
+	s.node.Store(n)
+	s.engine.Store(&engine.Served{})
+	if _, err := s.Handover("b"); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(1200 * time.Millisecond)
+	select {
+	case o := <-s.handover:
+		o.done <- nil
+	case <-time.After(time.Second):
+		t.Fatal("the handover was forgotten")
+	}
+	if _, err := s.Handover("b"); err != nil {
+		t.Fatal(err)
+	}
+	s.engine.Store(&engine.Served{})
+	time.Sleep(2 * lookEvery)
+	select {
+	case <-s.handover:
+		t.Error("the next engine hands over because the former was asked to")
+	case <-time.After(2 * lookEvery):
 	}
 }
