@@ -326,7 +326,7 @@ func TestCutShowsThePast(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMem()
 	w := newHarness(t, fs, insecure)
-	pages := []string{"/balance", "/transactions?limit=100", "/transactions?status=processing", "/statement?limit=100", "/med", "/webhooks"}
+	pages := []string{"/balance", "/transactions?per_page=100", "/transactions?status=processing", "/statement?per_page=100", "/med", "/webhooks"}
 	pauses, shown := w.busy(newReceiver(t), pages)
 	file := w.snap()
 	w.stop()

@@ -108,7 +108,7 @@ func (k *kept) stands(t *testing.T, fs *vfs.MemFS, file string) {
 	if status, got := w.balance(); status != 200 || !strings.Contains(got, fmt.Sprintf(`"balance":%d`, k.Balance)) {
 		t.Errorf("%s: %d %s", file, status, got)
 	}
-	for path, n := range map[string]int{"/transactions?limit=100": k.Transactions, "/statement?limit=100": k.Statement} {
+	for path, n := range map[string]int{"/transactions?per_page=100": k.Transactions, "/statement?per_page=100": k.Statement} {
 		if all := w.lists(path); len(all) != n {
 			t.Errorf("%s: %s has %d entries, want %d", file, path, len(all), n)
 		}
@@ -153,7 +153,7 @@ func addIncrement(t *testing.T) {
 	base := w.snap()
 	w.paidOut(`{"amount":400,"pix_key":"settle-now@pix.test"}`)
 	settled(t, w.Store)
-	k.Transactions, k.Statement = len(w.lists("/transactions?limit=100")), len(w.lists("/statement?limit=100"))
+	k.Transactions, k.Statement = len(w.lists("/transactions?per_page=100")), len(w.lists("/statement?per_page=100"))
 	file := w.snapUpon("auto")
 	w.stop()
 	s, err := snapshot.Open(fs, file)
@@ -221,7 +221,7 @@ func populated(t *testing.T, fs vfs.FS, more ...func(*Config)) (*harness, *kept)
 	return w, &kept{
 		Account: w.ID, Key: w.Key, Secret: w.Sec, Charge: charge, Answer: answer,
 		Refund: refund.TransactionID, Case: open.ID, Subscription: h.ID, Operator: true,
-		Transactions: len(w.lists("/transactions?limit=100")), Statement: len(w.lists("/statement?limit=100")),
+		Transactions: len(w.lists("/transactions?per_page=100")), Statement: len(w.lists("/statement?per_page=100")),
 	}
 }
 

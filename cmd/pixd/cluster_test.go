@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -71,9 +72,28 @@ func (n *nodes) makesSnapshots() {
 // recorded checks how often something was asked for by the record of actions.
 func (n *nodes) recorded(path string, times int) {
 	n.t.Helper()
-	status, got, err := n.proc[n.owner()].operate("GET", "/admin/actions?limit=200", "")
-	if is := strings.Count(string(got), `"method":"POST","path":"`+path+`",`); err != nil || status != 200 || is != times {
-		n.t.Errorf("%s is %d times on record, want %d: %d %v\n%s", path, is, times, status, err, got)
+	is, cursor := 0, ""
+	for {
+		var l struct {
+			Data []struct{ Method, Path string }
+			Next *string `json:"next_cursor"`
+		}
+		status, got, err := n.proc[n.owner()].operate("GET", "/admin/actions?limit=200&cursor="+cursor, "")
+		if err != nil || status != 200 || json.Unmarshal(got, &l) != nil {
+			n.t.Fatalf("the record of actions: %d %v %s", status, err, got)
+		}
+		for _, a := range l.Data {
+			if a.Method == "POST" && a.Path == path {
+				is++
+			}
+		}
+		if l.Next == nil {
+			break
+		}
+		cursor = *l.Next
+	}
+	if is != times {
+		n.t.Errorf("%s is %d times on record, want %d", path, is, times)
 	}
 }
 
