@@ -90,45 +90,6 @@ func TestLeaderLost(t *testing.T) {
 	}
 }
 
-// TestPutBack checks that a member whose folder was put back, while the others have gone on with what it had on its disk,
-// fails at its start with words of its own.
-func TestPutBack(t *testing.T) {
-	t.Parallel()
-	all, ctx := options(t, 3), patient(t)
-	members := start(t, all)
-	if _, err := members[0].Log().Found(ctx, wal.Cluster{}); err != nil {
-		t.Fatal(err)
-	}
-	appends := func(from, to uint64) {
-		t.Helper()
-		for after := from; after < to; after++ {
-			if err := insist(ctx, members[0].Log(), after, []byte("a batch")); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	appends(0, 5)
-	members[2].Close()
-	earlier := t.TempDir()
-	if err := os.CopyFS(earlier, os.DirFS(all[2].Dir)); err != nil {
-		t.Fatal(err)
-	}
-	again, err := Start(ctx, all[2])
-	if err != nil {
-		t.Fatal(err)
-	}
-	appends(5, 40)
-	for again.etcd.Server.AppliedIndex() < members[0].etcd.Server.AppliedIndex() {
-		time.Sleep(10 * time.Millisecond)
-	}
-	again.Close()
-	all[2].Dir = earlier
-	if late, err := Start(ctx, all[2]); !errors.Is(err, ErrPutBack) {
-		t.Errorf("a member that was put back: %v", err)
-		late.Close()
-	}
-}
-
 // TestNoMajority checks that calls of a member that is alone fail with an error that is no answer,
 // that its follower waits, and that both go on when another member is back.
 func TestNoMajority(t *testing.T) {
