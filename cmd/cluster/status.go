@@ -35,7 +35,8 @@ func (n *node) status() admin.ClusterStatus {
 	head, _, _ := n.store.Head()
 	out := admin.ClusterStatus{ID: n.cluster.ID, Node: n.name, Log: admin.ClusterLog{Position: head}, Nodes: []admin.NodeStatus{}}
 	if n.owner.Name != "" {
-		out.Owner = &n.owner.Name
+		owner := n.owner.Name // which changes while the answer is written
+		out.Owner = &owner
 	}
 	for name, is := range n.seen {
 		row := admin.NodeStatus{

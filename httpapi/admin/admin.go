@@ -48,7 +48,7 @@ type Options struct {
 	TellScheme func(key string) bool
 	Ready      func() bool // reports whether the merchant listener accepts connections
 
-	// Alerts lists at most limit alerts that were raised at since or later, oldest first.
+	// Alerts lists at most limit alerts that were raised at since or later, oldest first, or newest first.
 	// after is empty, or the next that an earlier call returned: then the list goes on behind
 	// that call's last alert.
 	Alerts func(since pix.Millis, newest bool, after string, limit int) (all []alerts.Alert, next string, err error)

@@ -211,7 +211,7 @@ func transaction(v *visit) error {
 	err := v.get("/admin/transactions/"+url.PathEscape(id)+"/history", &l)
 	var refused *problem
 	if errors.As(err, &refused) {
-		v.Problem = refused.message // beside the search, to be written anew
+		_, v.Problem = v.judge(err) // beside the search, to be written anew
 		return nil
 	}
 	if err != nil {
