@@ -133,7 +133,7 @@ func (f *faults) handovers(ended bool) {
 		} else {
 			if code, out, errs := f.n.proc[former].operates("cluster", "handover"); code != 0 {
 				for _, name := range f.n.names {
-					f.Logf("node %s:\n%s", name, f.n.proc[name].words())
+					f.Logf("node %s:\n%s", name, f.n.proc[name].stuck())
 				}
 				f.Fatalf("a handover of node %s: exit %d\n%s%s", former, code, out, errs)
 			}

@@ -210,9 +210,19 @@ func (p *process) end(s syscall.Signal) int {
 			p.t.Fatal(err)
 		}
 	case <-time.After(10 * time.Second):
-		p.t.Fatalf("still there 10 s after %v:\n%s", s, p.words())
+		p.t.Fatalf("still there 10 s after %v:\n%s", s, p.stuck())
 	}
 	return p.cmd.ProcessState.ExitCode()
+}
+
+// stuck ends a process that does not end by itself, and returns what it has said, with what each of its goroutines does.
+func (p *process) stuck() string {
+	_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+	select {
+	case <-p.exited:
+	case <-time.After(5 * time.Second):
+	}
+	return p.words()
 }
 
 // runFor is how long the program may run that ends by itself.
