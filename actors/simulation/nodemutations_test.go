@@ -93,6 +93,18 @@ var nodeMutations = []mutation{
 		"upto = max(upto, is.Synced)",
 	},
 	{
+		"watch-believed", "a node applies whatever batch a watch brings",
+		"wal/shared.go",
+		"\tif err != nil {\n\t\treturn &OutOfPlace{position, err}\n\t}\n\ttaken, err := s.takeOps(h, ops)",
+		"\tif _, _, bad := decodeLogHeader(batch); bad != nil {\n\t\treturn &OutOfPlace{position, bad}\n\t}\n\ttaken, err := s.takeOps(h, ops)",
+	},
+	{
+		"filters-kept", "a taker goes on with the filter over the notices that it had filled before it followed the log to its end",
+		"cmd/cluster/sim_steps_test.go",
+		"\tp.n.become(roleStandby)\n\tp.in(stepLook, 0)",
+		"\tp.n.become(roleStandby)\n\tp.noticed = fillNoticed(p)\n\tp.in(stepLook, 0)",
+	},
+	{
 		"synced-before-the-disk", "a node says that it has on its disk what it has in memory",
 		"wal/anchor.go",
 		"return errors.Join(s.syncShared(), s.writeAnchor(h))",

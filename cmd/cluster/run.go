@@ -51,7 +51,7 @@ func (s *Served) live(ctx context.Context) (again bool, err error) {
 	})
 	beside.Go(func() { _ = n.look(life) })
 	beside.Go(func() { s.watch(life, n) })
-	beside.Go(func() { n.maker.Run(ctx) })
+	beside.Go(func() { n.maker.Run(life) })
 	switch err := n.follow(ctx); {
 	case err == nil:
 		return s.own(ctx, n)
@@ -153,6 +153,8 @@ type resignation struct {
 // disown ends the engine. New connections go to the forwarder at once, and requests in hand end; only then do requests go to
 // the heir, because what was sent to this node before is cut once there is another to send to.
 func (s *Served) disown(n *node, e *engine.Served, heir string) error {
+	began := time.Now()
+	s.config.Log.Info("cluster: this node hands over", "node", n.name, "to", heir)
 	n.become(roleStandby)
 	ended := make(chan struct{})
 	defer close(ended)
@@ -168,7 +170,9 @@ func (s *Served) disown(n *node, e *engine.Served, heir string) error {
 		time.Sleep(time.Millisecond)
 	}
 	n.bequeath(heir)
-	return errors.Join(err, e.Close())
+	err = errors.Join(err, e.Close())
+	s.config.Log.Info("cluster: this node is the owner no more", "node", n.name, "after", time.Since(began).Round(time.Millisecond))
+	return err
 }
 
 // giveUp ends the process if the engine cannot end because the log takes nothing: where all nodes are

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"time"
 
+	"pixd/actors/keyed"
 	"pixd/wal"
 )
 
@@ -25,7 +26,7 @@ type books struct {
 type account struct {
 	seq, sum uint64
 	value    uint64            // of the register
-	noticed  map[uint64]bool   // the notices that were booked
+	noticed  map[uint64]bool   // the notices that this engine has booked
 	pending  map[uint64]uint64 // the amounts of payments that are not settled, by their numbers
 }
 
@@ -54,19 +55,37 @@ func (k *books) open(stream wal.Stream) (err error) {
 	if ok {
 		a.value = binary.BigEndian.Uint64(value)
 	}
-	for prefix, take := range map[byte]func(number, value uint64){
-		'n': func(number, _ uint64) { a.noticed[number] = true },
-		'p': func(number, value uint64) { a.pending[number] = value },
-	} {
-		err := store.Scan(rowKey(prefix, stream, 0), rowKey(prefix, stream+1, 0), func(k, v []byte) (bool, error) {
-			take(binary.BigEndian.Uint64(k[9:]), binary.BigEndian.Uint64(v))
-			return true, nil
-		})
-		if err != nil {
-			return err
-		}
+	return store.Scan(rowKey('p', stream, 0), rowKey('p', stream+1, 0), func(k, v []byte) (bool, error) {
+		a.pending[binary.BigEndian.Uint64(k[9:])] = binary.BigEndian.Uint64(v)
+		return true, nil
+	})
+}
+
+// fillNoticed makes the filter over the notices that earlier owners have booked.
+func fillNoticed(p *process) *keyed.Filter {
+	f := keyed.NewFilter(4 << 10)
+	err := p.n.store.Scan([]byte{'n'}, []byte{'n' + 1}, func(k, _ []byte) (bool, error) {
+		f.Add(k)
+		return true, nil
+	})
+	if err != nil {
+		p.box.l.fail("%s: %v", p.n.self.Run, err)
 	}
-	return nil
+	f.Ready()
+	return f
+}
+
+// isNoticed reports whether a notice was booked. The filter says of most that they were not; the row says it of the others.
+func (k *books) isNoticed(stream wal.Stream, number uint64) bool {
+	key := rowKey('n', stream, number)
+	if k.accounts[stream].noticed[number] || !k.p.noticed.MayHave(key) {
+		return k.accounts[stream].noticed[number]
+	}
+	_, is, err := k.p.n.store.Get(key)
+	if err != nil {
+		k.p.box.l.fail("%s: %v", k.p.n.self.Run, err)
+	}
+	return is
 }
 
 func rowKey(prefix byte, stream wal.Stream, number uint64) []byte {
@@ -165,7 +184,7 @@ func (k *books) settle(of payment) {
 // notice books a notice of the scheme, and acknowledges it.
 func (k *books) notice(stream wal.Stream, number uint64, then func(error)) {
 	a := k.accounts[stream]
-	if a.noticed[number] {
+	if k.isNoticed(stream, number) {
 		k.park(stream, then)
 		return
 	}

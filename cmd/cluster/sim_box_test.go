@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"pixd/actors/keyed"
 	"pixd/wal"
 )
 
@@ -79,9 +80,11 @@ type process struct {
 	takeover  takeover // which it has decided
 	opening   bool     // it is the owner, and its engine starts
 	memory    *books   // what the engine knows
-	books     *books   // nil: the engine does not serve
+	noticed   *keyed.Filter
+	books     *books // nil: the engine does not serve
 	keeper    *keeper
 	resigning bool
+	doubted   bool // its watch has gone wrong
 }
 
 func simOptions(fs *vfs.MemFS, onFailure func(error)) wal.Options {

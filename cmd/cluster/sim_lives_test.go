@@ -145,7 +145,7 @@ var rareEvents = []string{
 	"write acknowledged", "read", "look", "payment submitted", "notice acknowledged", "takeover", "handover", "fenced",
 	"crash that loses data", "crash that keeps data", "frozen", "frozen at the check", "frozen behind the check",
 	"frozen before an append", "frozen behind an append", "frozen behind the door", "cut off", "held", "deaf", "mute", "late calls arrive", "trimmed",
-	"refused at the door", "two nodes serve",
+	"refused at the door", "two nodes serve", "a watch was not believed",
 }
 
 // TestNothingIsRareInLives checks that lives meet what they are there for.

@@ -128,9 +128,20 @@ var errPaused = errors.New("paused")
 func (p *process) follow() {
 	left := 1 + p.box.l.rng.IntN(8)
 	at, _, _ := p.n.store.Head()
+	wrong := p.watchGoesWrong()
 	err := p.line.Poll(context.Background(), logNumber, &at, func(position uint64, batch []byte) error {
-		if err := p.n.apply(position, batch); err != nil {
-			return err
+		times := 1
+		switch wrong {
+		case watchRepeats:
+			times = 2
+		case watchHasGap:
+			times = 0
+		}
+		wrong = watchIsRight
+		for range times {
+			if err := p.n.apply(position, batch); err != nil {
+				return err
+			}
 		}
 		if left--; left == 0 {
 			return errPaused
@@ -138,6 +149,9 @@ func (p *process) follow() {
 		return nil
 	})
 	switch {
+	case err != nil && p.doubted && p.n.broken(err):
+		p.box.l.count("a watch was not believed")
+		p.end("it follows no more") // an operator starts it again
 	case p.n.owns():
 		p.opening = true
 		p.next[stepStand], p.next[stepTake] = never, never
@@ -148,6 +162,23 @@ func (p *process) follow() {
 		p.n.broken(err)
 		p.box.l.fail("%s follows no more: %v", p.n.name, err)
 	}
+}
+
+// The ways in which what a watch brings is not what the log has.
+const (
+	watchIsRight = iota
+	watchRepeats
+	watchHasGap
+	watchWays
+)
+
+// watchGoesWrong says what the watch does to the first batch that it brings next.
+func (p *process) watchGoesWrong() int {
+	if !p.box.l.outages || p.box.l.rng.IntN(60) != 0 {
+		return watchIsRight
+	}
+	p.doubted = true
+	return 1 + p.box.l.rng.IntN(watchWays-1)
 }
 
 func (p *process) stand() {
@@ -191,6 +222,9 @@ func (p *process) serve() {
 	l.tell("%s serves since batch %d", p.n.self.Run, p.n.store.Owner().Epoch)
 	if p.memory == nil {
 		p.memory = openBooks(p)
+	}
+	if p.noticed == nil {
+		p.noticed = fillNoticed(p)
 	}
 	p.books = p.memory
 	p.books.resume()

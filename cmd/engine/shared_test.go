@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"testing"
 	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/clock"
 	"pixd/actors/pix"
@@ -87,4 +90,26 @@ func TestConnectedFenced(t *testing.T) {
 			t.Errorf("shared %v: %v", sh != nil, err)
 		}
 	}
+}
+
+// TestDrainBesideOthers checks that a node's engine does not wait for requests that other nodes send it all the while,
+// although a client has opened a connection on which there was no request yet.
+func TestDrainBesideOthers(t *testing.T) {
+	w := newHarness(t, vfs.NewMem())
+	w.Engine.Config.Shared = &Shared{}
+	w.meters.merchant.InHand.Add(1)
+	c, err := net.Dial("tcp", w.MerchantAddr.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	for w.connections.Open() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	began := time.Now()
+	if err := w.finish(); err != nil || time.Since(began) > 3*time.Second {
+		t.Errorf("after %v: %v", time.Since(began), err)
+	}
+	w.Engine.Config.Shared = nil
+	w.meters.merchant.InHand.Add(-1)
 }

@@ -21,7 +21,7 @@ func TestClusterKilled(t *testing.T) {
 	notShort(t)
 	t.Parallel()
 	const clients = 9
-	n := openNodes(t)
+	n := openNodes(t, "--snapshot-every", "24h")
 	l := startTraffic(n, n.proc[n.standby()].shop(), clients, 150)
 	l.flows(clients)
 

@@ -100,6 +100,9 @@ func (s *Maker) Run(ctx context.Context) {
 		if err == nil {
 			_, err = s.begin(upon)
 		}
+		if errors.Is(err, errEnded) {
+			return
+		}
 		if err != nil && !errors.Is(err, errRuns) && ctx.Err() == nil {
 			s.failed("", err)
 		}
