@@ -21,7 +21,7 @@ func TestClusterKilled(t *testing.T) {
 	notShort(t)
 	t.Parallel()
 	const clients = 9
-	n := openNodes(t, "--snapshot-every", "24h")
+	n := openNodes(t)
 	l := startTraffic(n, n.proc[n.standby()].shop(), clients, 150)
 	l.flows(clients)
 
@@ -112,6 +112,31 @@ func TestClusterSnapshotOnAny(t *testing.T) {
 		n.recorded("/admin/snapshots/"+filepath.Base(made)+"/verify", 1)
 	}
 	n.recorded("/admin/snapshots", len(n.names))
+}
+
+// TestClusterSnapshotEvery hands over twice between nodes that make snapshots by themselves: who has handed over follows
+// again, and makes the next.
+func TestClusterSnapshotEvery(t *testing.T) {
+	notShort(t)
+	t.Parallel()
+	n := openNodes(t, "--snapshot-every", "1s")
+	for range 2 {
+		former := n.owner()
+		if code, out, errs := n.proc[former].operates("cluster", "handover"); code != 0 {
+			t.Fatalf("a handover of node %s: exit %d\n%s%s", former, code, out, errs)
+		}
+		n.owner(former)
+		n.whole()
+	}
+	first := n.names[0]
+	if first == n.owner() {
+		first = n.names[1]
+	}
+	before := n.proc[first].reported("snapshot", "list")
+	n.waits("another snapshot of node "+first, func() (bool, string) {
+		now := n.proc[first].reported("snapshot", "list")
+		return now != before, now
+	})
 }
 
 // showsConsole logs in to the console of each node, and reads there what the owner answers itself and what another node
