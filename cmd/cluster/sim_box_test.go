@@ -84,7 +84,6 @@ type process struct {
 	books     *books // nil: the engine does not serve
 	keeper    *keeper
 	resigning bool
-	doubted   bool // its watch has gone wrong
 }
 
 func simOptions(fs *vfs.MemFS, onFailure func(error)) wal.Options {

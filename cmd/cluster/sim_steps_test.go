@@ -129,6 +129,7 @@ func (p *process) follow() {
 	left := 1 + p.box.l.rng.IntN(8)
 	at, _, _ := p.n.store.Head()
 	wrong := p.watchGoesWrong()
+	doubtful := wrong != watchIsRight
 	err := p.line.Poll(context.Background(), logNumber, &at, func(position uint64, batch []byte) error {
 		times := 1
 		switch wrong {
@@ -149,7 +150,7 @@ func (p *process) follow() {
 		return nil
 	})
 	switch {
-	case err != nil && p.doubted && p.n.broken(err):
+	case err != nil && doubtful && p.n.broken(err):
 		p.box.l.count("a watch was not believed")
 		p.end("it follows no more") // an operator starts it again
 	case p.n.owns():
@@ -177,7 +178,6 @@ func (p *process) watchGoesWrong() int {
 	if !p.box.l.outages || p.box.l.rng.IntN(60) != 0 {
 		return watchIsRight
 	}
-	p.doubted = true
 	return 1 + p.box.l.rng.IntN(watchWays-1)
 }
 
