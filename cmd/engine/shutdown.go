@@ -25,7 +25,8 @@ func (s *Served) lastProbe() error {
 
 // finish waits for the requests in hand, including requests still arriving, but not for idle
 // connections. Where several nodes share the journal, the others may send requests all the while: it waits for
-// those of its own connections alone, of which one that has brought no request yet counts as open for five seconds.
+// those of its own connections alone. The server takes one that has brought nothing yet for one with a request, and
+// would not end before those of the others do.
 func (s *Served) finish() error {
 	return serving.Drain(s.merchant, func() bool {
 		return s.connections.Midway() != 0 || s.Config.Shared == nil && s.meters.merchant.InHand.Load() != 0

@@ -219,7 +219,8 @@ func (p *process) end(s syscall.Signal) int {
 func (p *process) stuck() string {
 	_ = p.cmd.Process.Signal(syscall.SIGQUIT)
 	select {
-	case <-p.exited:
+	case err := <-p.exited:
+		p.t.Log(err)
 	case <-time.After(5 * time.Second):
 	}
 	return p.words()
