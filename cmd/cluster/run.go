@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -163,16 +164,23 @@ func (s *Served) disown(n *node, e *engine.Served, heir string) error {
 		edge.serve()
 	}
 	err := e.Drain()
+	await(&s.streams, drainFor) // requests are served meanwhile: whoever reads slowly keeps nobody waiting
 	n.over.Store(true)
 	s.engine.Store(nil)
 	n.endSnapshots()
-	for until := time.Now().Add(drainFor); s.inHand.Load() > 0 && time.Now().Before(until); {
-		time.Sleep(time.Millisecond)
-	}
+	await(&s.inHand, drainFor)
+	await(&s.streams, lastWords)
 	n.bequeath(heir)
 	err = errors.Join(err, e.Close())
 	s.config.Log.Info("cluster: this node is the owner no more", "node", n.name, "after", time.Since(began).Round(time.Millisecond))
 	return err
+}
+
+// await waits until nothing is counted any more, or the time is over.
+func await(count *atomic.Int64, most time.Duration) {
+	for until := time.Now().Add(most); count.Load() > 0 && time.Now().Before(until); {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // giveUp ends the process if the engine cannot end because the log takes nothing: where all nodes are

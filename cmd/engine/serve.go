@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -36,6 +37,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		return errors.Join(err, e.Close())
 	}
 	s.Engine = e
+	s.watched, s.unwatch = context.WithCancel(e.ending)
 	s.meters.registry.MustRegister(e.scheme, metrics.Webhooks{Of: e.webhooks}, e.snapshots, s.state())
 	if c.Shared != nil {
 		s.meters.registry.MustRegister(c.Shared.Collectors...)

@@ -147,8 +147,12 @@ func (c *Config) SnapshotOptions(o snapshots.Options) snapshots.Options {
 func (s *Served) Raise(kind, message string) { s.Engine.Config.alerts.RaiseGeneral(kind, message) }
 
 // Drain stops accepting connections, and ends those that are open once their requests are over.
-// Requests that come by Handler go on until Close.
-func (s *Served) Drain() error { return errors.Join(s.finish(), s.lastProbe()) }
+// Requests that come by Handler go on until Close, but for those of browsers that show the console's figures, which
+// would not end by themselves.
+func (s *Served) Drain() error {
+	s.unwatch()
+	return errors.Join(s.finish(), s.lastProbe())
+}
 
 // onSnapshots answers for the paths about snapshots where another node may make them; nil: this engine makes them.
 func (s *Served) onSnapshots() fasthttp.RequestHandler {

@@ -3,8 +3,12 @@ package engine
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
 	"testing"
 	"time"
 
@@ -112,4 +116,41 @@ func TestDrainBesideOthers(t *testing.T) {
 	}
 	w.Engine.Config.Shared = nil
 	w.meters.merchant.InHand.Add(-1)
+}
+
+// TestDrainLetsBrowsersGo checks that a browser which shows the console's figures is let go when a node's engine begins to
+// end, and not only once it has ended: that waits for what other nodes have sent.
+func TestDrainLetsBrowsersGo(t *testing.T) {
+	w := newHarness(t, vfs.NewMem())
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := http.Client{Jar: jar, Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	at := "http://" + w.AdminAddr.String() + "/console"
+	r, err := c.PostForm(at+"/login", url.Values{"token": {"token"}})
+	if err == nil {
+		_ = r.Body.Close()
+		r, err = c.Get(at + "/live")
+	}
+	if err != nil || r.StatusCode != http.StatusOK {
+		t.Fatal(r, err)
+	}
+	defer func() { _ = r.Body.Close() }()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(io.Discard, r.Body)
+		ended <- err
+	}()
+	if err := w.Drain(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(2 * time.Second):
+		t.Error("the browser still waits")
+	}
 }
