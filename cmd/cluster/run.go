@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/valyala/fasthttp"
 
+	"pixd/cmd/certificate"
 	"pixd/cmd/engine"
 	"pixd/cmd/forward"
 	"pixd/wal"
@@ -227,7 +228,7 @@ func (s *Served) engineConfig(ctx context.Context, n *node, r *resignation) engi
 		Store: n.store, Cluster: s, Snapshots: n.maker, OnSnapshots: s.aboutSnapshots, Operators: s.operatorsOf(n), Certain: n.lease.certainBy, Collectors: []prometheus.Collector{s.meters},
 		Lead:   wal.Lead{Log: timed{s.log, s.meters}, Certain: s.certainty(n)},
 		Door:   s.door(n),
-		Resign: func() (string, bool) { return r.next, r.wanted },
+		Resign: func() (string, bool) { return r.next, r.wanted }, Certificates: [3]*certificate.Certificate(s.certs[:3]),
 	}
 	sh.Merchant, sh.Admin = s.edge(forward.Merchant).give(), s.edge(forward.Operator).give()
 	if notices := s.edge(forward.Scheme); notices != nil {

@@ -136,7 +136,7 @@ func (s *Served) readFiles(context.Context) (err error) {
 			return fmt.Errorf("the other nodes would refuse this one: %w", err)
 		}
 	}
-	if err := c.CheckFiles(); err != nil {
+	if err := c.ReadFiles(); err != nil {
 		return err
 	}
 	if err := c.MakeFolder(); err != nil {
@@ -257,10 +257,7 @@ func (s *Served) answerNode(ctx *fasthttp.RequestCtx) {
 
 // Reload reads the certificate files again.
 func (s *Served) Reload() {
-	certificate.Reload(s.config.Log, s.certs[:]...)
-	if e := s.engine.Load(); e != nil {
-		e.Reload()
-	}
+	certificate.Reload(s.config.Log, s.certs[:]...) // the engine has the same
 }
 
 // Failed returns a channel that receives an error when a listener, or the node, ends by itself.

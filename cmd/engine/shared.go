@@ -10,6 +10,7 @@ import (
 
 	"pixd/actors/pix"
 	"pixd/actors/scheme"
+	"pixd/cmd/certificate"
 	"pixd/cmd/forward"
 	"pixd/cmd/snapshots"
 	"pixd/httpapi/admin"
@@ -27,6 +28,7 @@ type Shared struct {
 	Cluster                 admin.Cluster
 	Door                    func(forward.Face, fasthttp.RequestHandler) fasthttp.RequestHandler // wraps the handlers of merchants and of notices: it asks first whether this node is certain
 	Collectors              []prometheus.Collector
+	Certificates            [3]*certificate.Certificate                           // of the merchant API, of the operator API, and of the notices' own listener, as in Served
 	Snapshots               *snapshots.Maker                                      // makes snapshots of the journal, whoever the owner is
 	OnSnapshots             fasthttp.RequestHandler                               // answers for the paths about snapshots
 	Operators               func(fasthttp.RequestHandler) fasthttp.RequestHandler // wraps the operator API: some paths are about one of the nodes

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"pixd/actors/clock"
 	"pixd/actors/pix"
 	"pixd/actors/scheme"
+	"pixd/cmd/certificate"
 	"pixd/cmd/machine"
 )
 
@@ -152,5 +155,28 @@ func TestDrainLetsBrowsersGo(t *testing.T) {
 		}
 	case <-time.After(2 * time.Second):
 		t.Error("the browser still waits")
+	}
+}
+
+// TestFilesAreKept checks that a node which becomes the owner needs no file that its start has read: it may be gone by then,
+// or be about to be replaced.
+func TestFilesAreKept(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "banks.csv")
+	if err := os.WriteFile(file, []byte("ISPB,Nome_Reduzido\n00000000,BCO DO BRASIL\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := Defaults()
+	c.ISPBTable = file
+	if err := errors.Join(c.ReadFiles(), os.Remove(file)); err != nil {
+		t.Fatal(err)
+	}
+	tenure := c // as each start of the node's engine has it
+	if banks, err := tenure.banks(); len(banks) == 0 || err != nil {
+		t.Errorf("%d banks: %v", len(banks), err)
+	}
+	tenure.TLS = certificate.Files{Cert: file, Key: file}
+	tenure.Shared = &Shared{Certificates: [3]*certificate.Certificate{{}}}
+	if certs, err := readCertificates(&tenure); certs != tenure.Shared.Certificates || err != nil {
+		t.Error(certs, err)
 	}
 }
