@@ -61,6 +61,7 @@ func (s *Served) live(ctx context.Context) (again bool, err error) {
 		n.endSnapshots()
 		return true, errors.Join(n.store.Close(), err) // a start says what is wrong, and writes it into the log
 	case errors.Is(err, wal.ErrTrimmed):
+		n.become(roleJoining) // while it copies, it is nobody's heir, makes no snapshots and gives no copy
 		n.endSnapshots()
 		if err := errors.Join(n.store.Close(), s.fetch(ctx)); err != nil {
 			return false, err
