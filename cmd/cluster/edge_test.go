@@ -8,9 +8,11 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"pixd/cmd/engine"
 	"pixd/cmd/forward"
+	"pixd/wal/waltest"
 )
 
 // TestTrustedProxies checks whose ids of requests a node takes over, and whose connections it does not count by
@@ -71,4 +73,31 @@ func asks(t *testing.T, from, to string) (status int, id string) {
 	}
 	_ = answer.Body.Close()
 	return answer.StatusCode, answer.Header.Get("X-Request-Id")
+}
+
+// TestTokenWhileBeginningAnew checks that a token of an operator with a name is not refused because the node has closed its
+// journal to begin anew, as it does when it has handed the log over.
+func TestTokenWhileBeginningAnew(t *testing.T) {
+	closed, open := aNode(t, waltest.NewTape(), "b", t.TempDir()), aNode(t, waltest.NewTape(), "b", t.TempDir())
+	if err := closed.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := &Served{config: engine.Config{Log: slog.New(slog.DiscardHandler)}, elapsed: closed.elapsed}
+	s.node.Store(closed)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		s.tokens().Named("token")
+	}()
+	select {
+	case <-read:
+		t.Error("it was refused while the journal was closed")
+	case <-time.After(2 * lookEvery):
+	}
+	s.node.Store(open)
+	select {
+	case <-read:
+	case <-time.After(2 * time.Second):
+		t.Error("it waits although the journal is open")
+	}
 }
