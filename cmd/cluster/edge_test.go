@@ -2,13 +2,17 @@ package cluster
 
 import (
 	"bufio"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp"
 
 	"pixd/cmd/engine"
 	"pixd/cmd/forward"
@@ -99,5 +103,51 @@ func TestTokenWhileBeginningAnew(t *testing.T) {
 	case <-read:
 	case <-time.After(2 * time.Second):
 		t.Error("it waits although the journal is open")
+	}
+}
+
+// TestMovedCutsOperators checks that an operator's request to an owner that is frozen ends once there is another.
+func TestMovedCutsOperators(t *testing.T) {
+	over := make(chan struct{})
+	arrived := make(chan struct{}, 1)
+	frozen := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		arrived <- struct{}{}
+		<-over
+	}))
+	defer frozen.Close()
+	defer close(over)
+	to := func() *forward.Forwarder {
+		return forward.New(forward.Options{Owner: func() (string, string, bool) { return "a", frozen.URL, true }, Log: slog.New(slog.DiscardHandler)})
+	}
+	s := &Served{forward: to(), operate: to()}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		here, there := net.Pipe()
+		go func() {
+			_, _ = io.WriteString(there, "GET /admin/accounts HTTP/1.1\r\nHost: a\r\n\r\n")
+			_, _ = io.Copy(io.Discard, there)
+		}()
+		server := fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
+			ctx.SetRemoteAddr(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1})
+			ctx.SetConnectionClose()
+			s.operate.Handler(forward.Operator)(ctx)
+		}}
+		_ = server.ServeConn(here)
+	}()
+	select {
+	case <-arrived:
+	case <-ended:
+		t.Fatal("the request did not arrive")
+	}
+	s.moved("b", "http://127.0.0.1:1")
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Error("the request still waits")
 	}
 }

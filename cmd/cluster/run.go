@@ -78,13 +78,19 @@ func (s *Served) live(ctx context.Context) (again bool, err error) {
 	}
 }
 
-// watch tells the forwarder who the owner is, until ctx ends.
+// watch tells the forwarders who the owner is, until ctx ends.
 func (s *Served) watch(ctx context.Context, n *node) {
 	for pause(ctx, lookEvery) == nil {
 		if name, url, ok := n.where(); ok {
-			s.forward.Moved(name, url)
+			s.moved(name, url)
 		}
 	}
+}
+
+// moved tells the forwarders who the owner is: of operators' requests, too, that wait for one which is frozen.
+func (s *Served) moved(name, url string) {
+	s.forward.Moved(name, url)
+	s.operate.Moved(name, url)
 }
 
 // deposed ends a node whose state another has written. If it was the owner, nothing more leaves the
