@@ -123,13 +123,13 @@ func TestNameTakenLate(t *testing.T) {
 // TestLogTLS checks that an etcd is trusted by the system's authorities where no other is named, and that
 // http needs none.
 func TestLogTLS(t *testing.T) {
-	if c, err := logTLS(&Flags{Log: "http://127.0.0.1:2379"}); c != nil || err != nil {
+	if c, _, err := logTLS(&Flags{Log: "http://127.0.0.1:2379"}); c != nil || err != nil {
 		t.Error(c, err)
 	}
-	if c, err := logTLS(&Flags{Log: "https://127.0.0.1:2379"}); c == nil || c.RootCAs != nil || err != nil {
+	if c, _, err := logTLS(&Flags{Log: "https://127.0.0.1:2379"}); c == nil || c.RootCAs != nil || err != nil {
 		t.Error(c, err)
 	}
-	if _, err := logTLS(&Flags{Log: "https://127.0.0.1:2379", LogCA: "missing"}); err == nil {
+	if _, _, err := logTLS(&Flags{Log: "https://127.0.0.1:2379", LogCA: "missing"}); err == nil {
 		t.Error("a file that is missing is taken")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -17,6 +18,7 @@ import (
 	"pixd/httpapi"
 	"pixd/httpapi/admin"
 	"pixd/httpapi/control"
+	"pixd/wal"
 )
 
 // edge is one of the node's public ports.
@@ -152,16 +154,27 @@ func (s *Served) ready() bool {
 // names as far as it has applied the log.
 func (s *Served) tokens() control.Tokens {
 	return control.Tokens{Root: s.Token, Now: machine.Clocks().Wall, Named: func(token string) *registry.Operator {
-		n := s.node.Load()
-		if n == nil {
-			return nil
+		all, err := s.operatorsNow()
+		for until := s.elapsed() + closedFor; errors.Is(err, wal.ErrClosed) && s.elapsed() < until; all, err = s.operatorsNow() {
+			time.Sleep(lookEvery / 4)
 		}
-		all, err := registry.OperatorsNow(n.store)
 		if err != nil {
 			s.config.Log.Error("cluster: the operators cannot be read", "error", err)
 		}
 		return registry.WithToken(all, token)
 	}}
+}
+
+// closedFor is how long a token waits for the journal of a node that begins anew: a right one must not be refused.
+const closedFor = 4 * time.Second
+
+// operatorsNow reads the operators with names.
+func (s *Served) operatorsNow() ([]*registry.Operator, error) {
+	n := s.node.Load()
+	if n == nil {
+		return nil, nil
+	}
+	return registry.OperatorsNow(n.store)
 }
 
 // forwardOperator forwards requests of operators. The token of the owner's file may be another: where that of

@@ -286,7 +286,7 @@ func (n *node) where() (name, url string, ok bool) {
 		}
 	}
 	if is := n.seen[next]; next != "" {
-		return next, is.URL, is.alive(now) && now-n.ownerBeat < takeAfter
+		return next, is.URL, is.alive(now) && (now-n.ownerBeat < takeAfter || is.Role == roleOwner)
 	}
 	is := n.seen[n.owner.Name]
 	return n.owner.Name, is.URL, n.owner.Name != "" && is.Run == n.owner.Run && is.alive(now)

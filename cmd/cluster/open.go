@@ -23,10 +23,11 @@ func (s *Served) openLog(ctx context.Context) error {
 	if f.Log == Embedded {
 		return s.startMember(ctx)
 	}
-	t, err := logTLS(f)
+	t, own, err := logTLS(f)
 	if err != nil {
 		return err
 	}
+	s.certs[4] = own
 	log, err := etcdlog.Dial(ctx, etcdlog.Options{Endpoints: splitList(f.Log), TLS: t, Prefix: f.LogPrefix, Log: s.config.Log})
 	if err != nil {
 		return err // s.log stays nil
@@ -35,29 +36,27 @@ func (s *Served) openLog(ctx context.Context) error {
 	return nil
 }
 
-func logTLS(f *Flags) (*tls.Config, error) {
-	var t *tls.Config // nil: the system's authorities
+// logTLS returns how this node meets an etcd over TLS, nil: without it, and the certificate that it shows there; nil: none.
+func logTLS(f *Flags) (t *tls.Config, own *certificate.Certificate, err error) {
 	if f.LogCA != "" {
-		var err error
 		if t, err = certificate.Trusting("log-ca", f.LogCA); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if t == nil && strings.Contains(f.Log, "https://") {
 		t = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	if f.LogTLS.Cert == "" {
-		return t, nil
+		return t, nil, nil
 	}
-	own, err := certificate.Read("log", f.LogTLS)
-	if err != nil {
-		return nil, err
+	if own, err = certificate.Read("log", f.LogTLS); err != nil {
+		return nil, nil, err
 	}
 	if t == nil {
 		t = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	t.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own.Config().GetCertificate(nil) }
-	return t, nil
+	return t, own, nil
 }
 
 // begin opens the journal, agrees with the other nodes on what the cluster is, and copies the journal

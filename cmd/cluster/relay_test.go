@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttputil"
 
 	"pixd/cmd/engine"
 	"pixd/cmd/machine"
@@ -140,4 +141,36 @@ func TestUntilOwner(t *testing.T) {
 			t.Errorf("owner %v: the connection is closed %v", e != nil, got)
 		}
 	}
+}
+
+// TestCounted checks that a long answer to a forwarded request is not in hand once its handler has returned: to hand the
+// log over waits for what is in hand, with all other requests.
+func TestCounted(t *testing.T) {
+	s := &Served{}
+	done := make(chan struct{})
+	handle := s.counted(func(ctx *fasthttp.RequestCtx) {
+		httpapi.Stream(ctx, "text/plain", httpapi.Streamed{Write: func(io.Writer) error { <-done; return nil }, Done: func(error) {}})
+	})
+	server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) { s.inHand.Add(1); handle(ctx) }}
+	l := fasthttputil.NewInmemoryListener()
+	go func() { _ = server.Serve(l) }()
+	defer func() { _ = l.Close() }()
+	c, err := l.Dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	counts := func(streams int64) {
+		t.Helper()
+		for until := time.Now().Add(5 * time.Second); s.inHand.Load() != 0 || s.streams.Load() != streams; time.Sleep(time.Millisecond) {
+			if time.Now().After(until) {
+				t.Fatalf("%d in hand and %d long answers, want 0 and %d", s.inHand.Load(), s.streams.Load(), streams)
+			}
+		}
+	}
+	counts(1)
+	close(done)
+	counts(0)
 }

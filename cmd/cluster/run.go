@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/valyala/fasthttp"
 
+	"pixd/cmd/certificate"
 	"pixd/cmd/engine"
 	"pixd/cmd/forward"
 	"pixd/wal"
@@ -59,6 +61,7 @@ func (s *Served) live(ctx context.Context) (again bool, err error) {
 		n.endSnapshots()
 		return true, errors.Join(n.store.Close(), err) // a start says what is wrong, and writes it into the log
 	case errors.Is(err, wal.ErrTrimmed):
+		n.become(roleJoining) // while it copies, it is nobody's heir, makes no snapshots and gives no copy
 		n.endSnapshots()
 		if err := errors.Join(n.store.Close(), s.fetch(ctx)); err != nil {
 			return false, err
@@ -75,13 +78,22 @@ func (s *Served) live(ctx context.Context) (again bool, err error) {
 	}
 }
 
-// watch tells the forwarder who the owner is, until ctx ends.
+// watch tells the forwarders who the owner is, until ctx ends.
 func (s *Served) watch(ctx context.Context, n *node) {
 	for pause(ctx, lookEvery) == nil {
 		if name, url, ok := n.where(); ok {
-			s.forward.Moved(name, url)
+			s.moved(name, url)
+		}
+		if name, url, ok := s.maker(n); ok {
+			s.toMaker.Moved(name, url)
 		}
 	}
+}
+
+// moved tells the forwarders who the owner is: of operators' requests, too, that wait for one which is frozen.
+func (s *Served) moved(name, url string) {
+	s.forward.Moved(name, url)
+	s.operate.Moved(name, url)
 }
 
 // deposed ends a node whose state another has written. If it was the owner, nothing more leaves the
@@ -163,16 +175,23 @@ func (s *Served) disown(n *node, e *engine.Served, heir string) error {
 		edge.serve()
 	}
 	err := e.Drain()
+	await(&s.streams, drainFor) // requests are served meanwhile: whoever reads slowly keeps nobody waiting
 	n.over.Store(true)
 	s.engine.Store(nil)
 	n.endSnapshots()
-	for until := time.Now().Add(drainFor); s.inHand.Load() > 0 && time.Now().Before(until); {
-		time.Sleep(time.Millisecond)
-	}
+	await(&s.inHand, drainFor)
+	await(&s.streams, lastWords)
 	n.bequeath(heir)
 	err = errors.Join(err, e.Close())
 	s.config.Log.Info("cluster: this node is the owner no more", "node", n.name, "after", time.Since(began).Round(time.Millisecond))
 	return err
+}
+
+// await waits until nothing is counted any more, or the time is over.
+func await(count *atomic.Int64, most time.Duration) {
+	for until := time.Now().Add(most); count.Load() > 0 && time.Now().Before(until); {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // giveUp ends the process if the engine cannot end because the log takes nothing: where all nodes are
@@ -219,7 +238,7 @@ func (s *Served) engineConfig(ctx context.Context, n *node, r *resignation) engi
 		Store: n.store, Cluster: s, Snapshots: n.maker, OnSnapshots: s.aboutSnapshots, Operators: s.operatorsOf(n), Certain: n.lease.certainBy, Collectors: []prometheus.Collector{s.meters},
 		Lead:   wal.Lead{Log: timed{s.log, s.meters}, Certain: s.certainty(n)},
 		Door:   s.door(n),
-		Resign: func() (string, bool) { return r.next, r.wanted },
+		Resign: func() (string, bool) { return r.next, r.wanted }, Certificates: [3]*certificate.Certificate(s.certs[:3]),
 	}
 	sh.Merchant, sh.Admin = s.edge(forward.Merchant).give(), s.edge(forward.Operator).give()
 	if notices := s.edge(forward.Scheme); notices != nil {

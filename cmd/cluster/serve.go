@@ -37,7 +37,7 @@ type Served struct {
 	flags     Flags
 	build     engine.Build
 	peers     []peer
-	certs     [4]*certificate.Certificate // of the merchant API, the operator API, the notices and the other nodes
+	certs     [5]*certificate.Certificate // of the merchant API, the operator API, the notices, the other nodes and an etcd
 	clientTLS *tls.Config                 // towards other nodes; nil: plain HTTP
 	serverTLS *tls.Config                 // of the listener for other nodes; nil: plain HTTP
 	elapsed   func() time.Duration
@@ -57,7 +57,8 @@ type Served struct {
 	inside    *fasthttp.Server // for the other nodes
 	fetched   int              // how often the journal was copied from others
 	sending   atomic.Bool      // a copy of the journal is being sent
-	inHand    atomic.Int64     // forwarded requests that the engine has
+	inHand    atomic.Int64     // forwarded requests that the engine has, up to the end of their handlers
+	streams   atomic.Int64     // long answers to forwarded requests that the engine is still sending
 	meters    *meters
 
 	ends     chan error // receives an error when a listener, or the node, ends by itself
@@ -135,7 +136,7 @@ func (s *Served) readFiles(context.Context) (err error) {
 			return fmt.Errorf("the other nodes would refuse this one: %w", err)
 		}
 	}
-	if err := c.CheckFiles(); err != nil {
+	if err := c.ReadFiles(); err != nil {
 		return err
 	}
 	if err := c.MakeFolder(); err != nil {
@@ -218,10 +219,19 @@ func (s *Served) handler(face forward.Face) fasthttp.RequestHandler {
 	if face == forward.Checked {
 		handle = s.asOperator(handle)
 	}
+	return s.counted(handle)
+}
+
+// counted handles a forwarded request that was counted as in hand.
+func (s *Served) counted(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
-		defer httpapi.AfterWork(ctx, func() { s.inHand.Add(-1) })
+		defer s.inHand.Add(-1)
 		ctx.SetUserValue(forwarded{}, true)
 		handle(ctx)
+		if ctx.Response.IsBodyStream() {
+			s.streams.Add(1)
+			httpapi.AfterWork(ctx, func() { s.streams.Add(-1) })
+		}
 	}
 }
 
@@ -247,10 +257,7 @@ func (s *Served) answerNode(ctx *fasthttp.RequestCtx) {
 
 // Reload reads the certificate files again.
 func (s *Served) Reload() {
-	certificate.Reload(s.config.Log, s.certs[:]...)
-	if e := s.engine.Load(); e != nil {
-		e.Reload()
-	}
+	certificate.Reload(s.config.Log, s.certs[:]...) // the engine has the same
 }
 
 // Failed returns a channel that receives an error when a listener, or the node, ends by itself.

@@ -154,3 +154,52 @@ func TestClocksOfAll(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 }
+
+// trimmed is a log that lacks the batches which a node needs next.
+type trimmed struct{ wal.Log }
+
+// Follow implements wal.Log.
+func (trimmed) Follow(context.Context, uint16, uint64, func(uint64, []byte) error) error {
+	return wal.ErrTrimmed
+}
+
+// TestJoiningWhileCopying checks that a node which has to copy the journal, because the log no longer has what it lacks,
+// is no standby meanwhile: the owner would hand the log over to it, and all would wait for snapshots that it does not make.
+func TestJoiningWhileCopying(t *testing.T) {
+	dir := t.TempDir()
+	n := aNode(t, waltest.NewTape(), "b", dir)
+	n.log = trimmed{n.log}
+	s := &Served{
+		config: engine.Config{DataDir: dir, Log: slog.New(slog.DiscardHandler)}, flags: Flags{Node: "b"}, log: n.log, elapsed: n.elapsed, meters: newMeters(),
+	}
+	if err := s.newMaker(n); err != nil {
+		t.Fatal(err)
+	}
+	s.node.Store(n)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := s.live(ctx)
+		ended <- err
+	}()
+	told := ""
+	for until := time.Now().Add(5 * time.Second); !strings.Contains(told, `"role":"joining"`) && time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+		if all, err := n.log.Nodes(t.Context()); err == nil && len(all) == 1 && n.renewed() {
+			told = string(all[0].State)
+		}
+	}
+	if !strings.Contains(told, `"role":"joining"`) || n.follows() {
+		t.Errorf("the log says of it: %s", told)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// renewed reports whether a node has renewed its state since it registered.
+func (n *node) renewed() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.self.Beat > 2
+}

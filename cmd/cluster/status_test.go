@@ -100,6 +100,10 @@ func TestHeir(t *testing.T) {
 	now += takeAfter
 	n.seen = seenNodes{"b": {since: now, state: heir.state}}
 	to("", false) // it is there, and has not taken the log
+	owner := heir.state
+	owner.Role = roleOwner
+	n.seen = seenNodes{"b": {since: now, state: owner}}
+	to("b", true) // it has, and this node has not read it while it closes its journal
 }
 
 // TestQuick checks that only a node whose renewals have all been slow lately leaves it to others to lead the

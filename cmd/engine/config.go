@@ -89,7 +89,8 @@ type Config struct {
 	Log       *slog.Logger
 	OnFailure func(error) // called when the journal has failed, after which nothing is answered
 
-	uncaught error // why an earlier try to catch up in this start has failed; its gap is accepted
+	read     *filesRead // nil: they are read when they are needed
+	uncaught error      // why an earlier try to catch up in this start has failed; its gap is accepted
 
 	wrapScheme  func(scheme.Scheme) scheme.Scheme                  // set by tests: wraps the scheme, to put in a fault
 	wrap        func(account.Journal) account.Journal              // set by tests: wraps the journal that accounts append to, to put in a fault

@@ -18,7 +18,7 @@ const figuresEvery = 2 * time.Second
 
 // console adds the operators' console to the operator API.
 func (s *Served) console(r *router.Router, tokens control.Tokens, api fasthttp.RequestHandler) {
-	live := console.NewLive(s.ending.Done())
+	live := console.NewLive(s.watched.Done())
 	s.work.Go(func() { s.measure(live) })
 	var merchant fasthttp.RequestHandler
 	if s.Sim != nil || s.Config.simElsewhere() {

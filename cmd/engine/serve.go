@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -36,6 +38,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 		return errors.Join(err, e.Close())
 	}
 	s.Engine = e
+	s.watched, s.unwatch = context.WithCancel(e.ending)
 	s.meters.registry.MustRegister(e.scheme, metrics.Webhooks{Of: e.webhooks}, e.snapshots, s.state())
 	if c.Shared != nil {
 		s.meters.registry.MustRegister(c.Shared.Collectors...)
@@ -108,16 +111,28 @@ func (s *Served) newAdmission() *overload.Admission {
 	})
 }
 
-// CheckFiles reads the files that the settings name and that an engine reads at its start: one of several
-// nodes starts its engine long after it was started itself.
-func (c *Config) CheckFiles() error {
-	_, err := c.banks()
-	_, trust := c.schemePeer().Trust()
-	return errors.Join(err, trust)
+// ReadFiles reads the files that the settings name and that an engine reads at its start, and keeps what they say: one of
+// several nodes starts its engine long after it was started itself, and perhaps several times.
+func (c *Config) ReadFiles() error {
+	banks, err := c.banks()
+	trust, wrong := c.schemePeer().Trust()
+	if err = errors.Join(err, wrong); err == nil {
+		c.read = &filesRead{banks, trust}
+	}
+	return err
+}
+
+// filesRead is what was read before the engine's start.
+type filesRead struct {
+	banks httpapi.Banks
+	trust *tls.Config // towards Scheme; nil: the system's authorities
 }
 
 // banks reads the file that --ispb-table names.
 func (c *Config) banks() (httpapi.Banks, error) {
+	if c.read != nil {
+		return c.read.banks, nil
+	}
 	if c.ISPBTable == "" {
 		return nil, nil
 	}

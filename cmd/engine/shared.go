@@ -10,6 +10,7 @@ import (
 
 	"pixd/actors/pix"
 	"pixd/actors/scheme"
+	"pixd/cmd/certificate"
 	"pixd/cmd/forward"
 	"pixd/cmd/snapshots"
 	"pixd/httpapi/admin"
@@ -27,6 +28,7 @@ type Shared struct {
 	Cluster                 admin.Cluster
 	Door                    func(forward.Face, fasthttp.RequestHandler) fasthttp.RequestHandler // wraps the handlers of merchants and of notices: it asks first whether this node is certain
 	Collectors              []prometheus.Collector
+	Certificates            [3]*certificate.Certificate                           // of the merchant API, of the operator API, and of the notices' own listener, as in Served
 	Snapshots               *snapshots.Maker                                      // makes snapshots of the journal, whoever the owner is
 	OnSnapshots             fasthttp.RequestHandler                               // answers for the paths about snapshots
 	Operators               func(fasthttp.RequestHandler) fasthttp.RequestHandler // wraps the operator API: some paths are about one of the nodes
@@ -147,8 +149,12 @@ func (c *Config) SnapshotOptions(o snapshots.Options) snapshots.Options {
 func (s *Served) Raise(kind, message string) { s.Engine.Config.alerts.RaiseGeneral(kind, message) }
 
 // Drain stops accepting connections, and ends those that are open once their requests are over.
-// Requests that come by Handler go on until Close.
-func (s *Served) Drain() error { return errors.Join(s.finish(), s.lastProbe()) }
+// Requests that come by Handler go on until Close, but for those of browsers that show the console's figures, which
+// would not end by themselves.
+func (s *Served) Drain() error {
+	s.unwatch()
+	return errors.Join(s.finish(), s.lastProbe())
+}
 
 // onSnapshots answers for the paths about snapshots where another node may make them; nil: this engine makes them.
 func (s *Served) onSnapshots() fasthttp.RequestHandler {

@@ -2,9 +2,17 @@ package engine
 
 import (
 	"context"
+	"encoding/pem"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
+	"net/http/httptest"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -13,6 +21,7 @@ import (
 	"pixd/actors/clock"
 	"pixd/actors/pix"
 	"pixd/actors/scheme"
+	"pixd/cmd/certificate"
 	"pixd/cmd/machine"
 )
 
@@ -112,4 +121,72 @@ func TestDrainBesideOthers(t *testing.T) {
 	}
 	w.Engine.Config.Shared = nil
 	w.meters.merchant.InHand.Add(-1)
+}
+
+// TestDrainLetsBrowsersGo checks that a browser which shows the console's figures is let go when a node's engine begins to
+// end, and not only once it has ended: that waits for what other nodes have sent.
+func TestDrainLetsBrowsersGo(t *testing.T) {
+	w := newHarness(t, vfs.NewMem())
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := http.Client{Jar: jar, Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	at := "http://" + w.AdminAddr.String() + "/console"
+	r, err := c.PostForm(at+"/login", url.Values{"token": {"token"}})
+	if err == nil {
+		_ = r.Body.Close()
+		r, err = c.Get(at + "/live")
+	}
+	if err != nil || r.StatusCode != http.StatusOK {
+		t.Fatal(r, err)
+	}
+	defer func() { _ = r.Body.Close() }()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(io.Discard, r.Body)
+		ended <- err
+	}()
+	if err := w.Drain(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(2 * time.Second):
+		t.Error("the browser still waits")
+	}
+}
+
+// TestFilesAreKept checks that a node which becomes the owner needs no file that its start has read: it may be gone by then,
+// or be about to be replaced.
+func TestFilesAreKept(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "banks.csv")
+	if err := os.WriteFile(file, []byte("ISPB,Nome_Reduzido\n00000000,BCO DO BRASIL\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server, ca := httptest.NewTLSServer(nil), file+".pem"
+	server.Close()
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := Defaults()
+	c.ISPBTable, c.Scheme, c.SchemeCA = file, "https://127.0.0.1:1", ca
+	if err := errors.Join(c.ReadFiles(), os.Remove(file), os.Remove(ca)); err != nil {
+		t.Fatal(err)
+	}
+	tenure := c // as each start of the node's engine has it
+	if banks, err := tenure.banks(); len(banks) == 0 || err != nil {
+		t.Errorf("%d banks: %v", len(banks), err)
+	}
+	if trust, err := tenure.schemePeer().Trust(); err != nil || trust == nil || trust.RootCAs == nil {
+		t.Errorf("the scheme is trusted by %v: %v", trust, err)
+	}
+	tenure.TLS = certificate.Files{Cert: file, Key: file}
+	tenure.Shared = &Shared{Certificates: [3]*certificate.Certificate{{}}}
+	if certs, err := readCertificates(&tenure); certs != tenure.Shared.Certificates || err != nil {
+		t.Error(certs, err)
+	}
 }

@@ -8,12 +8,20 @@ import (
 )
 
 func (c *Config) schemePeer() serving.Peer {
-	return serving.Peer{Flag: "scheme", URL: c.Scheme, CA: c.SchemeCA}
+	p := serving.Peer{Flag: "scheme", URL: c.Scheme, CA: c.SchemeCA}
+	if c.read != nil {
+		p.Trusted = c.read.trust
+	}
+	return p
 }
 
 // readCertificates reads the certificates of the merchant API, of the operator API and of the
-// listener for a provider's notices.
+// listener for a provider's notices. A node has read them at its start, and again since then: files that
+// cannot be used when it becomes the owner are not what it shows its clients.
 func readCertificates(c *Config) (all [3]*certificate.Certificate, err error) {
+	if c.Shared != nil {
+		return c.Shared.Certificates, nil
+	}
 	var errs [3]error
 	all[0], errs[0] = certificate.Read("tls", c.TLS)
 	all[1], errs[1] = certificate.Read("admin-tls", c.AdminTLS)

@@ -30,6 +30,11 @@ func TestClusterEtcd(t *testing.T) {
 	n.startSim()
 	n.differ()
 	n.start(n.names...)
+	hung := n.proc[n.standby()]
+	if err := hung.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	hung.says(`msg="certificate reloaded"`, 2) // towards the etcd, and towards the other nodes
 	const clients = 6
 	l := startTraffic(n, n.proc[n.standby()].shop(), clients, 100)
 	l.flows(clients)

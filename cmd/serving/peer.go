@@ -17,7 +17,10 @@ import (
 
 // Peer is the process at the other end of the scheme protocol, as flags name it: --scheme for
 // an engine, --engine for a simulator.
-type Peer struct{ Flag, URL, CA string }
+type Peer struct {
+	Flag, URL, CA string
+	Trusted       *tls.Config // what Trust has returned for CA before; nil: CA is to be read
+}
 
 // CheckCA returns an error for a CA file without an https URL, because the file would have no
 // effect.
@@ -33,6 +36,9 @@ func (p Peer) CheckCA() error {
 func (p Peer) Trust() (*tls.Config, error) {
 	if p.CA == "" {
 		return nil, nil
+	}
+	if p.Trusted != nil {
+		return p.Trusted.Clone(), nil
 	}
 	return certificate.Trusting(p.Flag+"-ca", p.CA)
 }
