@@ -162,6 +162,9 @@ func (s *Served) tokens() control.Tokens {
 			s.config.Log.Error("cluster: the operators cannot be read", "error", err)
 		}
 		return registry.WithToken(all, token)
+	}, Unread: func() bool {
+		_, err := s.operatorsNow()
+		return err != nil
 	}}
 }
 

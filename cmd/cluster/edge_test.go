@@ -101,7 +101,13 @@ func TestTokenWhileBeginningAnew(t *testing.T) {
 		t.Error("it was refused while the journal was closed")
 	case <-time.After(2 * lookEvery):
 	}
+	if tokens := s.tokens(); !tokens.Unread() {
+		t.Error("who has a token is known, and it cannot be read")
+	}
 	s.node.Store(open)
+	if tokens := s.tokens(); tokens.Unread() {
+		t.Error("the journal is open, and nobody knows who has a token")
+	}
 	select {
 	case <-read:
 	case <-time.After(2 * time.Second):

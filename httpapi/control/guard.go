@@ -22,6 +22,9 @@ type Tokens struct {
 	Root  string                                // that of the token file, with every right
 	Named func(token string) *registry.Operator // returns who has a token of their own; nil: nobody. A nil func: there are no operators with names
 	Now   func() pix.Millis
+
+	// Unread reports whether it cannot be known now who has a token of their own. A nil func: it always can.
+	Unread func() bool
 }
 
 // Operator is who a request is from.
@@ -57,7 +60,7 @@ func Roles(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 // Guard passes a request below one of the prefixes to next only if it bears an operator's token,
 // whether or not its path exists ("/admin" stands for /admin itself and all paths below
 // it), and if the operator's role allows it, see Roles. A missing token
-// counts as a wrong token. A right token always passes, however many wrong tokens came from its address.
+// counts as a wrong token; where no token can be told from a wrong one, the answer is 503, and none is counted. A right token always passes, however many wrong tokens came from its address.
 func Guard(tokens Tokens, next fasthttp.RequestHandler, prefixes ...string) fasthttp.RequestHandler {
 	wrong, allowed := httpapi.NewLimiter(wrongTokens), Roles(next)
 	return func(ctx *fasthttp.RequestCtx) {
@@ -66,6 +69,10 @@ func Guard(tokens Tokens, next fasthttp.RequestHandler, prefixes ...string) fast
 			return
 		}
 		o, ok := tokens.bearer(ctx)
+		if !ok && tokens.Unread != nil && tokens.Unread() {
+			NotReady(ctx)
+			return
+		}
 		if !ok {
 			refuseToken(ctx, wrong, tokens.Now())
 			return

@@ -19,12 +19,13 @@ const (
 type guarded struct {
 	t      testing.TB
 	at     pix.Millis
+	unread bool // nobody can say who has a token of their own
 	handle fasthttp.RequestHandler
 }
 
 func newGuarded(t testing.TB) *guarded {
 	g := &guarded{t: t, at: guardNow}
-	g.handle = Guard(Tokens{Root: guardToken, Now: func() pix.Millis { return g.at }}, func(ctx *fasthttp.RequestCtx) {
+	g.handle = Guard(Tokens{Root: guardToken, Now: func() pix.Millis { return g.at }, Unread: func() bool { return g.unread }}, func(ctx *fasthttp.RequestCtx) {
 		ctx.SetStatusCode(fasthttp.StatusNoContent)
 	}, "/admin", "/sim", "/metrics")
 	return g
@@ -44,7 +45,7 @@ func (g *guarded) ask(from, path, authorization string) int {
 	g.handle(&ctx)
 	status := ctx.Response.StatusCode()
 	retry, challenge := string(ctx.Response.Header.Peek("Retry-After")), string(ctx.Response.Header.Peek("WWW-Authenticate"))
-	want := map[int][2]string{401: {"", "Bearer"}, 429: {"60", ""}, 204: {"", ""}}[status]
+	want := map[int][2]string{401: {"", "Bearer"}, 429: {"60", ""}, 503: {"1", ""}, 204: {"", ""}}[status]
 	if want != [2]string{retry, challenge} {
 		g.t.Errorf("%s from %s: %d, Retry-After %q, WWW-Authenticate %q", path, from, status, retry, challenge)
 	}
@@ -56,6 +57,7 @@ func (g *guarded) ask(from, path, authorization string) int {
 
 var problemText = map[int]string{
 	401: "send the operator's token: Authorization: Bearer …",
+	503: "not ready: recovering or shutting down",
 	429: "too many requests without the operator's token: wait a minute, or send the right one",
 }
 
@@ -149,5 +151,24 @@ func TestMappedAddress(t *testing.T) {
 		if got := g.ask([]string{"192.0.2.1", "::ffff:192.0.2.1"}[n%2], "/sim/book", ""); got != want {
 			t.Errorf("wrong token %d: %d", n+1, got)
 		}
+	}
+}
+
+// TestGuardUnread checks that no token counts as a wrong one while nobody can say whose it is, and that the token file's
+// is right all the same.
+func TestGuardUnread(t *testing.T) {
+	g := newGuarded(t)
+	g.unread = true
+	for range 3 * wrongTokens {
+		if got := g.ask("192.0.2.1", "/admin/accounts", "Bearer another's"); got != 503 {
+			t.Fatalf("%d while tokens cannot be read", got)
+		}
+	}
+	if got := g.ask("192.0.2.1", "/admin/accounts", "Bearer "+guardToken); got != 204 {
+		t.Errorf("%d for the token file's token", got)
+	}
+	g.unread = false
+	if got := g.ask("192.0.2.1", "/admin/accounts", "Bearer another's"); got != 401 {
+		t.Errorf("%d once tokens can be read", got)
 	}
 }
