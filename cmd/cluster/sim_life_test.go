@@ -126,6 +126,7 @@ func (l *life) settle() {
 		slices.SortStableFunc(all, func(a, b message) int { return a.call - b.call })
 		for _, m := range all {
 			m.do()
+			synctest.Wait() // what two of them append would else be one batch or two
 		}
 	}
 }
