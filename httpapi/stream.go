@@ -20,6 +20,14 @@ type Streamed struct {
 	// Done is called once, when nothing more is sent. err is the error of Write; it is nil if
 	// the whole body was sent or if it was the client that failed.
 	Done func(err error)
+
+	Works bool // what the request asks for is done while the answer is sent; false: it is only read
+}
+
+// OnlySends reports whether nothing is left to be done for a request whose handler has returned but to send a Stream.
+func OnlySends(ctx *fasthttp.RequestCtx) bool {
+	s, ok := ctx.UserValue(streamKey{}).(*stream)
+	return ok && ctx.Response.IsBodyStream() && !s.Works
 }
 
 // Stream answers a request with status 200 and a body of unknown length. The client must

@@ -16,9 +16,9 @@ import (
 // the listener speaks plain HTTP.
 type Files struct{ Cert, Key string }
 
-// Certificate is a listener's certificate, which can be read again while it is in use.
+// Certificate is the certificate of a listener, or of a client, which can be read again while it is in use.
 type Certificate struct {
-	flag    string // first part of the flags' names: "tls", "admin-tls", "scheme-tls" or "cluster"
+	flag    string // first part of the flags' names: "tls", "admin-tls", "scheme-tls", "cluster" or "log"
 	files   Files
 	current atomic.Pointer[tls.Certificate]
 }
@@ -102,7 +102,7 @@ func Reload(log *slog.Logger, certs ...*Certificate) {
 		c.Tell(log, "certificate reloaded")
 	}
 	if !found {
-		log.Info("nothing to reload: no listener has a certificate")
+		log.Info("nothing to reload: there is no certificate")
 	}
 }
 

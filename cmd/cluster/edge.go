@@ -81,7 +81,7 @@ func (s *Served) openEdges() error {
 func (s *Served) untilOwner(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		next(ctx)
-		if s.engine.Load() != nil {
+		if n := s.node.Load(); n != nil && n.is(roleOwner) {
 			ctx.SetConnectionClose()
 		}
 	}
@@ -153,29 +153,26 @@ func (s *Served) ready() bool {
 // tokens are the tokens of operators at this node: the token of its own file, and those of operators with
 // names as far as it has applied the log.
 func (s *Served) tokens() control.Tokens {
-	return control.Tokens{Root: s.Token, Now: machine.Clocks().Wall, Named: func(token string) *registry.Operator {
+	return control.Tokens{Root: s.Token, Now: machine.Clocks().Wall, Named: func(token string) (*registry.Operator, error) {
 		all, err := s.operatorsNow()
 		for until := s.elapsed() + closedFor; errors.Is(err, wal.ErrClosed) && s.elapsed() < until; all, err = s.operatorsNow() {
 			time.Sleep(lookEvery / 4)
 		}
-		if err != nil {
-			s.config.Log.Error("cluster: the operators cannot be read", "error", err)
-		}
-		return registry.WithToken(all, token)
-	}, Unread: func() bool {
-		_, err := s.operatorsNow()
-		return err != nil
+		return registry.WithToken(all, token), err
 	}}
 }
 
-// closedFor is how long a token waits for the journal of a node that begins anew: a right one must not be refused.
-const closedFor = 4 * time.Second
+// closedFor is how long a token waits for the journal of a node that begins anew. The forwarder waits for 4 s in all.
+const closedFor = 2 * time.Second
 
-// operatorsNow reads the operators with names.
+// errUnopened says that a node has no journal that can be read: it starts, or copies one.
+var errUnopened = errors.New("the journal is not open yet")
+
+// operatorsNow reads the operators with names. The error is wal.ErrClosed for a moment while the node begins anew.
 func (s *Served) operatorsNow() ([]*registry.Operator, error) {
 	n := s.node.Load()
-	if n == nil {
-		return nil, nil
+	if n == nil || n.is(roleJoining) {
+		return nil, errUnopened
 	}
 	return registry.OperatorsNow(n.store)
 }

@@ -16,6 +16,8 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/pix"
+	"pixd/actors/registry"
 	"pixd/cmd/engine"
 	"pixd/cmd/forward"
 	"pixd/wal"
@@ -83,35 +85,67 @@ func asks(t *testing.T, from, to string) (status int, id string) {
 }
 
 // TestTokenWhileBeginningAnew checks that a token of an operator with a name is not refused because the node has closed its
-// journal to begin anew, as it does when it has handed the log over.
+// journal to begin anew, as it does when it has handed the log over; and that nobody is told that a token is wrong while
+// the node has no journal.
 func TestTokenWhileBeginningAnew(t *testing.T) {
-	closed, open := aNode(t, waltest.NewTape(), "b", t.TempDir()), aNode(t, waltest.NewTape(), "b", t.TempDir())
-	if err := closed.store.Close(); err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	n := aNode(t, waltest.NewTape(), "b", dir)
+	ana(t, n)
+	s := &Served{elapsed: n.elapsed}
+	named := s.tokens().Named
+	if o, err := named("token"); o != nil || err == nil {
+		t.Error("a node that starts says who has a token:", o, err)
 	}
-	s := &Served{config: engine.Config{Log: slog.New(slog.DiscardHandler)}, elapsed: closed.elapsed}
-	s.node.Store(closed)
-	read := make(chan struct{})
+	s.node.Store(n)
+	if o, err := named("token"); o != nil || err == nil {
+		t.Error("a node that joins says who has a token:", o, err)
+	}
+	n.become(roleStandby)
+	read := make(chan *registry.Operator, 1)
 	go func() {
-		defer close(read)
-		s.tokens().Named("token")
+		o, err := named("token")
+		if err != nil {
+			t.Error(err)
+		}
+		read <- o
 	}()
 	select {
 	case <-read:
-		t.Error("it was refused while the journal was closed")
+		t.Error("it was answered while the journal was closed")
 	case <-time.After(2 * lookEvery):
 	}
-	if tokens := s.tokens(); !tokens.Unread() {
-		t.Error("who has a token is known, and it cannot be read")
-	}
-	s.node.Store(open)
-	if tokens := s.tokens(); tokens.Unread() {
-		t.Error("the journal is open, and nobody knows who has a token")
-	}
+	again := &node{store: aStore(t, dir, true), role: roleStandby}
+	s.node.Store(again)
 	select {
-	case <-read:
-	case <-time.After(2 * time.Second):
-		t.Error("it waits although the journal is open")
+	case o := <-read:
+		if o == nil || o.Name != "ana" {
+			t.Error("the token is", o)
+		}
+	case <-time.After(5 * time.Second):
+		t.Fatal("it waits although the journal is open")
+	}
+	if o, err := named("another"); o != nil || err != nil {
+		t.Error("another token is", o, err)
+	}
+}
+
+// ana makes an operator in a node's journal, and closes that.
+func ana(t *testing.T, n *node) {
+	t.Helper()
+	_, err := n.log.Found(t.Context(), wal.Cluster{ID: "c"})
+	after, batch, errs := n.store.OwnBatch(wal.Owner{Name: n.name, Run: n.self.Run})
+	if err = errors.Join(err, errs, n.log.Append(t.Context(), logNumber, after, batch), n.store.Apply(after+1, batch)); err == nil {
+		err = n.store.Lead(wal.Lead{Log: n.log, Certain: func() bool { return true }})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := registry.OpenOperators(n.store, func() pix.Millis { return 1 }, 0)
+	if err == nil {
+		_, err = all.Add("ana", registry.Admin, "token")
+	}
+	if err := errors.Join(err, n.store.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -254,6 +254,13 @@ func (n *node) isWrongBy(err error) {
 	}
 }
 
+// is reports whether the node has a role.
+func (n *node) is(role string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.role == role
+}
+
 // bequeath notes to whom the node hands the log over.
 func (n *node) bequeath(heir string) {
 	n.mu.Lock()
@@ -270,7 +277,8 @@ func (n *node) become(role string) {
 
 // where returns the owner's name and URL; false while there is none that is alive. While the log is handed
 // over, that is the node which is to be the owner: it says so itself as long as it is not, and a node that has
-// handed the log over learns of its successor only once it has begun anew. One that does not take it in time is not waited for.
+// handed the log over learns of its successor only once it has begun anew. One that does not take it in
+// time is not waited for, unless it says that it is the owner.
 func (n *node) where() (name, url string, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

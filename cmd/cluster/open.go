@@ -36,7 +36,8 @@ func (s *Served) openLog(ctx context.Context) error {
 	return nil
 }
 
-// logTLS returns how this node meets an etcd over TLS, nil: without it, and the certificate that it shows there; nil: none.
+// logTLS returns how this node meets an etcd over TLS (nil: without it), and the certificate that it shows there
+// (nil: none).
 func logTLS(f *Flags) (t *tls.Config, own *certificate.Certificate, err error) {
 	if f.LogCA != "" {
 		if t, err = certificate.Trusting("log-ca", f.LogCA); err != nil {

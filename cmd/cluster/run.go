@@ -146,10 +146,7 @@ func (s *Served) own(ctx context.Context, n *node) (again bool, err error) {
 	case asked = <-s.handover:
 		again, resigning.next = true, asked.to
 	}
-	if resigning.wanted = n.lease.valid(); resigning.next == "" {
-		resigning.next = n.successor()
-	}
-	err = errors.Join(err, s.disown(n, e, resigning.next))
+	err = errors.Join(err, s.disown(n, e, resigning))
 	if asked.done != nil {
 		asked.done <- err
 	}
@@ -164,9 +161,9 @@ type resignation struct {
 
 // disown ends the engine. New connections go to the forwarder at once, and requests in hand end; only then do requests go to
 // the heir, because what was sent to this node before is cut once there is another to send to.
-func (s *Served) disown(n *node, e *engine.Served, heir string) error {
+func (s *Served) disown(n *node, e *engine.Served, r *resignation) error {
 	began := time.Now()
-	s.config.Log.Info("cluster: this node hands over", "node", n.name, "to", heir)
+	s.config.Log.Info("cluster: the engine ends", "node", n.name)
 	n.become(roleStandby)
 	ended := make(chan struct{})
 	defer close(ended)
@@ -174,22 +171,26 @@ func (s *Served) disown(n *node, e *engine.Served, heir string) error {
 	for _, edge := range s.edges {
 		edge.serve()
 	}
+	n.endSnapshots() // while requests are served: a copy of the journal cannot be cut short
 	err := e.Drain()
-	await(&s.streams, drainFor) // requests are served meanwhile: whoever reads slowly keeps nobody waiting
+	until := time.Now().Add(drainFor)
+	await(&s.sent, until.Add(-drainFor/2)) // requests are served meanwhile: who reads slowly keeps nobody waiting
 	n.over.Store(true)
 	s.engine.Store(nil)
-	n.endSnapshots()
-	await(&s.inHand, drainFor)
-	await(&s.streams, lastWords)
-	n.bequeath(heir)
-	err = errors.Join(err, e.Close())
-	s.config.Log.Info("cluster: this node is the owner no more", "node", n.name, "after", time.Since(began).Round(time.Millisecond))
+	await(&s.inHand, until)
+	if r.wanted = n.lease.valid(); r.next == "" {
+		r.next = n.successor()
+	}
+	n.bequeath(r.next)
+	if err = errors.Join(err, e.Close()); err == nil && r.wanted {
+		s.config.Log.Info("cluster: handed over", "node", n.name, "to", r.next, "after", time.Since(began).Round(time.Millisecond))
+	}
 	return err
 }
 
 // await waits until nothing is counted any more, or the time is over.
-func await(count *atomic.Int64, most time.Duration) {
-	for until := time.Now().Add(most); count.Load() > 0 && time.Now().Before(until); {
+func await(count *atomic.Int64, until time.Time) {
+	for count.Load() > 0 && time.Now().Before(until) {
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -216,7 +217,8 @@ func (s *Served) giveUp(n *node, ended <-chan struct{}) {
 // giveUpAfter is how long an owner that is to end waits for a log that takes nothing.
 const giveUpAfter = 5 * time.Second
 
-// drainFor is how long forwarded requests in hand may go on when the engine ends.
+// drainFor is how long forwarded requests in hand may go on when the engine ends, and answers that are only sent half as
+// long. Both times begin once this node's own connections have ended.
 const drainFor = 10 * time.Second
 
 // lead makes the embedded member the one that leads.

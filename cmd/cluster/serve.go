@@ -57,8 +57,8 @@ type Served struct {
 	inside    *fasthttp.Server // for the other nodes
 	fetched   int              // how often the journal was copied from others
 	sending   atomic.Bool      // a copy of the journal is being sent
-	inHand    atomic.Int64     // forwarded requests that the engine has, up to the end of their handlers
-	streams   atomic.Int64     // long answers to forwarded requests that the engine is still sending
+	inHand    atomic.Int64     // forwarded requests that the engine has
+	sent      atomic.Int64     // long answers to other forwarded requests, which only have to be sent
 	meters    *meters
 
 	ends     chan error // receives an error when a listener, or the node, ends by itself
@@ -225,13 +225,17 @@ func (s *Served) handler(face forward.Face) fasthttp.RequestHandler {
 // counted handles a forwarded request that was counted as in hand.
 func (s *Served) counted(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
-		defer s.inHand.Add(-1)
+		defer func() {
+			if !httpapi.OnlySends(ctx) {
+				httpapi.AfterWork(ctx, func() { s.inHand.Add(-1) })
+				return
+			}
+			s.sent.Add(1)
+			httpapi.AfterWork(ctx, func() { s.sent.Add(-1) })
+			s.inHand.Add(-1)
+		}()
 		ctx.SetUserValue(forwarded{}, true)
 		handle(ctx)
-		if ctx.Response.IsBodyStream() {
-			s.streams.Add(1)
-			httpapi.AfterWork(ctx, func() { s.streams.Add(-1) })
-		}
 	}
 }
 

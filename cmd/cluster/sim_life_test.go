@@ -126,7 +126,7 @@ func (l *life) settle() {
 		slices.SortStableFunc(all, func(a, b message) int { return a.call - b.call })
 		for _, m := range all {
 			m.do()
-			synctest.Wait() // what two of them append would else be one batch or two
+			synctest.Wait() // so that it does not depend on timing whether what two of them append is one batch
 		}
 	}
 }

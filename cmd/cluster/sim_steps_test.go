@@ -129,20 +129,21 @@ func (p *process) follow() {
 	left := 1 + p.box.l.rng.IntN(8)
 	at, _, _ := p.n.store.Head()
 	wrong := p.watchGoesWrong()
-	doubtful := wrong != watchIsRight
+	spoilt := false
 	err := p.line.Poll(context.Background(), logNumber, &at, func(position uint64, batch []byte) error {
-		times := 1
-		switch wrong {
-		case watchRepeats:
-			times = 2
-		case watchHasGap:
-			times = 0
-		}
+		what := wrong
 		wrong = watchIsRight
-		for range times {
-			if err := p.n.apply(position, batch); err != nil {
-				return err
-			}
+		if what == watchHasGap {
+			spoilt = true
+			return nil
+		}
+		err := p.n.apply(position, batch)
+		if err == nil && what == watchRepeats {
+			spoilt = true
+			err = p.n.apply(position, batch)
+		}
+		if err != nil {
+			return err
 		}
 		if left--; left == 0 {
 			return errPaused
@@ -150,7 +151,7 @@ func (p *process) follow() {
 		return nil
 	})
 	switch {
-	case err != nil && doubtful && p.n.broken(err):
+	case err != nil && spoilt && p.n.broken(err):
 		p.box.l.count("a watch was not believed")
 		p.end("it follows no more") // an operator starts it again
 	case p.n.owns():

@@ -35,7 +35,7 @@ func (n *node) status() admin.ClusterStatus {
 	head, _, _ := n.store.Head()
 	out := admin.ClusterStatus{ID: n.cluster.ID, Node: n.name, Log: admin.ClusterLog{Position: head}, Nodes: []admin.NodeStatus{}}
 	if n.owner.Name != "" {
-		owner := n.owner.Name // which changes while the answer is written
+		owner := n.owner.Name // n.owner may change while the answer is written
 		out.Owner = &owner
 	}
 	for name, is := range n.seen {

@@ -47,8 +47,8 @@ type Served struct {
 	operate         atomic.Pointer[fasthttp.RequestHandler] // the operator API's handler; nil until everything is restored
 	take            atomic.Pointer[fasthttp.RequestHandler] // the handler of a provider's notices on schemePort; nil until everything is restored
 	failed          chan error                              // receives an error when a listener ends by itself
-	watched         context.Context                         //nolint:containedctx // ends with the engine, or when Drain begins: browsers that show the console's figures are let go
-	unwatch         context.CancelFunc
+	watched         context.Context                         //nolint:containedctx // of browsers that show figures
+	unwatch         context.CancelFunc                      // ends watched; so does the engine's end
 }
 
 // Serve takes the data folder and the ports, restores the engine, and listens. It reads the

@@ -111,8 +111,8 @@ func (s *Served) newAdmission() *overload.Admission {
 	})
 }
 
-// ReadFiles reads the files that the settings name and that an engine reads at its start, and keeps what they say: one of
-// several nodes starts its engine long after it was started itself, and perhaps several times.
+// ReadFiles reads the files that the settings name and that an engine reads at its start, and keeps what they
+// say: one of several nodes starts its engine long after it was started itself, and perhaps several times.
 func (c *Config) ReadFiles() error {
 	banks, err := c.banks()
 	trust, wrong := c.schemePeer().Trust()

@@ -12,6 +12,7 @@ import (
 	"pixd/actors/scheme"
 	"pixd/cmd/certificate"
 	"pixd/cmd/forward"
+	"pixd/cmd/serving"
 	"pixd/cmd/snapshots"
 	"pixd/httpapi/admin"
 	"pixd/wal"
@@ -148,12 +149,15 @@ func (c *Config) SnapshotOptions(o snapshots.Options) snapshots.Options {
 // Raise raises an alert about a node or the log.
 func (s *Served) Raise(kind, message string) { s.Engine.Config.alerts.RaiseGeneral(kind, message) }
 
-// Drain stops accepting connections, and ends those that are open once their requests are over.
-// Requests that come by Handler go on until Close, but for those of browsers that show the console's figures, which
-// would not end by themselves.
+// Drain stops accepting connections, and ends those that are open once their requests are over. Requests that come by
+// Handler go on until Close; but browsers that show the console's figures are let go at once.
+//
+// It does not wait for a moment without requests by Handler, which come all the while: the server takes a connection on
+// which nothing has come yet for one with a request, and would wait as long as a request may take to come.
 func (s *Served) Drain() error {
 	s.unwatch()
-	return errors.Join(s.finish(), s.lastProbe())
+	err := serving.Drain(s.merchant, func() bool { return s.connections.Midway() != 0 }, s.Config.Log)
+	return errors.Join(err, s.lastProbe())
 }
 
 // onSnapshots answers for the paths about snapshots where another node may make them; nil: this engine makes them.

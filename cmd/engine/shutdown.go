@@ -6,10 +6,13 @@ import (
 	"pixd/cmd/serving"
 )
 
-// Shutdown stops accepting, finishes the requests in hand, and closes.
+// Shutdown stops accepting, finishes the requests in hand, those that are still arriving too, and closes. It does not
+// wait for idle connections.
 func (s *Served) Shutdown() error {
 	s.ready.Store(false)
-	err := s.finish()
+	err := serving.Drain(s.merchant, func() bool {
+		return s.meters.merchant.InHand.Load() != 0 || s.connections.Midway() != 0
+	}, s.Config.Log)
 	return errors.Join(err, s.lastProbe(), s.Engine.Close())
 }
 
@@ -21,14 +24,4 @@ func (s *Served) lastProbe() error {
 		err = errors.Join(err, serving.Close(s.notices))
 	}
 	return err
-}
-
-// finish waits for the requests in hand, including requests still arriving, but not for idle
-// connections. Where several nodes share the journal, the others may send requests all the while: it waits for
-// those of its own connections alone. The server takes one that has brought nothing yet for one with a request, and
-// would not end before those of the others do.
-func (s *Served) finish() error {
-	return serving.Drain(s.merchant, func() bool {
-		return s.connections.Midway() != 0 || s.Config.Shared == nil && s.meters.merchant.InHand.Load() != 0
-	}, s.Config.Log)
 }

@@ -16,8 +16,8 @@ func (c *Config) schemePeer() serving.Peer {
 }
 
 // readCertificates reads the certificates of the merchant API, of the operator API and of the
-// listener for a provider's notices. A node has read them at its start, and again since then: files that
-// cannot be used when it becomes the owner are not what it shows its clients.
+// listener for a provider's notices. A node gives those that it has in memory: no file is read again when it
+// becomes the owner.
 func readCertificates(c *Config) (all [3]*certificate.Certificate, err error) {
 	if c.Shared != nil {
 		return c.Shared.Certificates, nil

@@ -209,7 +209,7 @@ func (p *process) end(s syscall.Signal) int {
 		if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 			p.t.Fatal(err)
 		}
-	case <-time.After(20 * time.Second): // requests in hand may take half of it
+	case <-time.After(20 * time.Second): // no test keeps a request in hand for so long
 		p.t.Fatalf("still there 20 s after %v:\n%s", s, p.stuck())
 	}
 	return p.cmd.ProcessState.ExitCode()

@@ -131,7 +131,8 @@ func New(o Options) fasthttp.RequestHandler {
 	if o.GuardMetrics {
 		guarded = append(slices.Clone(guarded), "/metrics")
 	}
-	tokens := control.Tokens{Root: o.Token, Named: o.Operators.WithToken, Now: o.Now}
+	named := func(token string) (*registry.Operator, error) { return o.Operators.WithToken(token), nil }
+	tokens := control.Tokens{Root: o.Token, Named: named, Now: o.Now}
 	api := s.recorded(r.Handler)
 	if o.Console != nil {
 		o.Console(r, tokens, control.Contain(o.Log, control.Roles(api)))

@@ -61,7 +61,7 @@ func (f *fixture) options() Options {
 	secrets := 0
 	return Options{
 		API: control.Roles(f.answer), Listener: f.listener, Live: f.live, Log: slog.New(slog.NewTextHandler(&f.drawn, nil)),
-		Tokens:    control.Tokens{Root: rootToken, Named: func(token string) *registry.Operator { return f.named[token] }, Now: func() pix.Millis { return f.now }},
+		Tokens:    control.Tokens{Root: rootToken, Named: func(token string) (*registry.Operator, error) { return f.named[token], nil }, Now: func() pix.Millis { return f.now }},
 		NewSecret: func(n int) []byte { secrets++; return fmt.Appendf(nil, "%0*d", n, int64(f.now)*1000+int64(secrets)) },
 	}
 }

@@ -169,7 +169,7 @@ func (c *console) tell(w io.Writer, lang language, one *session) error {
 		case <-c.Live.ended:
 			return nil
 		}
-		if _, ok := c.Tokens.Of(one.token); !ok || c.Tokens.Now() >= one.until || !c.sessions.has(one) {
+		if _, ok, _ := c.Tokens.Of(one.token); !ok || c.Tokens.Now() >= one.until || !c.sessions.has(one) {
 			return nil
 		}
 	}

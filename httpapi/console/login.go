@@ -91,7 +91,7 @@ func (c *console) logIn(ctx *fasthttp.RequestCtx) {
 		v.Data = k
 	}
 	token := string(args.Peek("token"))
-	who, ok := c.Tokens.Of(token)
+	who, ok, _ := c.Tokens.Of(token)
 	if !ok {
 		v.Problem = v.Lang.say("login_wrong")
 		status := fasthttp.StatusUnauthorized

@@ -118,7 +118,7 @@ func (s *sessions) receiving(random string) *session {
 		if !one.sandbox.receives(random) {
 			continue
 		}
-		if _, ok := s.tokens.Of(one.token); ok && s.tokens.Now() < one.until {
+		if _, ok, _ := s.tokens.Of(one.token); ok && s.tokens.Now() < one.until {
 			return one
 		}
 	}

@@ -127,7 +127,7 @@ func (s *sessions) of(ctx *fasthttp.RequestCtx) (*session, control.Operator) {
 	if one == nil {
 		return nil, control.Operator{}
 	}
-	who, ok := s.tokens.Of(one.token)
+	who, ok, _ := s.tokens.Of(one.token)
 	if !ok || s.tokens.Now() >= one.until {
 		s.end(one)
 		return nil, control.Operator{}

@@ -19,12 +19,12 @@ const wrongTokens = 5
 
 // Tokens are the tokens of operators.
 type Tokens struct {
-	Root  string                                // that of the token file, with every right
-	Named func(token string) *registry.Operator // returns who has a token of their own; nil: nobody. A nil func: there are no operators with names
-	Now   func() pix.Millis
+	Root string // that of the token file, with every right
+	Now  func() pix.Millis
 
-	// Unread reports whether it cannot be known now who has a token of their own. A nil func: it always can.
-	Unread func() bool
+	// Named returns who has a token of their own; nil: nobody. An error: that cannot be known now. A nil func: there are
+	// no operators with names.
+	Named func(token string) (*registry.Operator, error)
 }
 
 // Operator is who a request is from.
@@ -60,7 +60,8 @@ func Roles(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 // Guard passes a request below one of the prefixes to next only if it bears an operator's token,
 // whether or not its path exists ("/admin" stands for /admin itself and all paths below
 // it), and if the operator's role allows it, see Roles. A missing token
-// counts as a wrong token; where no token can be told from a wrong one, the answer is 503, and none is counted. A right token always passes, however many wrong tokens came from its address.
+// counts as a wrong token. A right token always passes, however many wrong tokens came from its address. While it cannot
+// be known whose a token is, the answer is 503, and the token does not count.
 func Guard(tokens Tokens, next fasthttp.RequestHandler, prefixes ...string) fasthttp.RequestHandler {
 	wrong, allowed := httpapi.NewLimiter(wrongTokens), Roles(next)
 	return func(ctx *fasthttp.RequestCtx) {
@@ -68,8 +69,8 @@ func Guard(tokens Tokens, next fasthttp.RequestHandler, prefixes ...string) fast
 			next(ctx)
 			return
 		}
-		o, ok := tokens.bearer(ctx)
-		if !ok && tokens.Unread != nil && tokens.Unread() {
+		o, ok, err := tokens.bearer(ctx)
+		if err != nil {
 			NotReady(ctx)
 			return
 		}
@@ -107,26 +108,26 @@ func Below(path string, prefixes []string) bool {
 }
 
 // bearer returns whose token a request bears; false: nobody's.
-func (t *Tokens) bearer(ctx *fasthttp.RequestCtx) (Operator, bool) {
+func (t *Tokens) bearer(ctx *fasthttp.RequestCtx) (Operator, bool, error) {
 	scheme, token, _ := bytes.Cut(ctx.Request.Header.Peek(fasthttp.HeaderAuthorization), []byte(" "))
 	if !bytes.EqualFold(scheme, []byte("Bearer")) {
-		return Operator{}, false
+		return Operator{}, false, nil
 	}
 	return t.Of(string(bytes.TrimSpace(token)))
 }
 
-// Of returns who has a token; false: nobody.
-func (t *Tokens) Of(token string) (Operator, bool) {
+// Of returns who has a token; false: nobody. An error: that cannot be known now.
+func (t *Tokens) Of(token string) (Operator, bool, error) {
 	want, got := sha256.Sum256([]byte(t.Root)), sha256.Sum256([]byte(token))
 	if subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
-		return Operator{registry.Root, registry.Admin}, true
+		return Operator{registry.Root, registry.Admin}, true, nil
 	}
 	if t.Named == nil || token == "" {
-		return Operator{}, false
+		return Operator{}, false, nil
 	}
-	o := t.Named(token)
-	if o == nil {
-		return Operator{}, false
+	o, err := t.Named(token)
+	if o == nil || err != nil {
+		return Operator{}, false, err
 	}
-	return Operator{o.Name, o.Role}, true
+	return Operator{o.Name, o.Role}, true, nil
 }

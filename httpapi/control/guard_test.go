@@ -1,6 +1,7 @@
 package control
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/pix"
+	"pixd/actors/registry"
 )
 
 const (
@@ -23,9 +25,16 @@ type guarded struct {
 	handle fasthttp.RequestHandler
 }
 
+func (g *guarded) named(string) (*registry.Operator, error) {
+	if g.unread {
+		return nil, errors.New("not now")
+	}
+	return nil, nil
+}
+
 func newGuarded(t testing.TB) *guarded {
 	g := &guarded{t: t, at: guardNow}
-	g.handle = Guard(Tokens{Root: guardToken, Now: func() pix.Millis { return g.at }, Unread: func() bool { return g.unread }}, func(ctx *fasthttp.RequestCtx) {
+	g.handle = Guard(Tokens{Root: guardToken, Now: func() pix.Millis { return g.at }, Named: g.named}, func(ctx *fasthttp.RequestCtx) {
 		ctx.SetStatusCode(fasthttp.StatusNoContent)
 	}, "/admin", "/sim", "/metrics")
 	return g
@@ -166,6 +175,9 @@ func TestGuardUnread(t *testing.T) {
 	}
 	if got := g.ask("192.0.2.1", "/admin/accounts", "Bearer "+guardToken); got != 204 {
 		t.Errorf("%d for the token file's token", got)
+	}
+	if got := g.ask("192.0.2.1", "/admin/accounts", ""); got != 401 {
+		t.Errorf("%d without a token", got)
 	}
 	g.unread = false
 	if got := g.ask("192.0.2.1", "/admin/accounts", "Bearer another's"); got != 401 {

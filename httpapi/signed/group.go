@@ -100,7 +100,7 @@ func (a *groupAnswer) send(ctx *fasthttp.RequestCtx) {
 		return
 	}
 	ctx.Response.Header.Set("X-Accel-Buffering", "no") // a proxy such as nginx must not hold the lines back
-	rest := &control.Stream{ContentType: provider.GroupType, Write: func(w io.Writer) error { return a.stream(w, first) }, Done: func() {}}
+	rest := &control.Stream{ContentType: provider.GroupType, Works: true, Write: func(w io.Writer) error { return a.stream(w, first) }, Done: func() {}}
 	rest.Send(ctx, a.log)
 }
 

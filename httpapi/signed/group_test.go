@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/fasthttp/router"
+	"github.com/valyala/fasthttp"
 
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
@@ -37,6 +38,7 @@ type receiver struct {
 
 	mu     sync.Mutex
 	done   []string // the bodies of the messages that were carried out
+	sends  int      // how many answers were left that only had to be sent
 	stated []pix.Millis
 }
 
@@ -63,7 +65,15 @@ func newReceiver(t *testing.T) *receiver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httpapi.NewServer(control.Contain(quiet, r.Handler), httpapi.ServerOptions{Name: "test", Log: quiet})
+	handle := func(ctx *fasthttp.RequestCtx) {
+		r.Handler(ctx)
+		if httpapi.OnlySends(ctx) {
+			v.mu.Lock()
+			v.sends++
+			v.mu.Unlock()
+		}
+	}
+	server := httpapi.NewServer(control.Contain(quiet, handle), httpapi.ServerOptions{Name: "test", Log: quiet})
 	go func() { _ = server.Serve(httpapi.Limit(port, httpapi.ConnectionOptions{Log: quiet})) }()
 	v.url = "http://" + port.Addr().String()
 	t.Cleanup(func() {
@@ -314,6 +324,11 @@ func TestLinesAsTheyCome(t *testing.T) {
 	id, _ := v.read(lines.Text(), "/do")
 	if ids = append(ids, id); !slices.Equal(ids, []string{"b", "c", "a"}) || lines.Scan() || lines.Err() != nil {
 		t.Errorf("%q, then %q %v", ids, lines.Text(), lines.Err())
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.sends != 0 {
+		t.Error("messages of a group that are in work count as an answer that only has to be sent")
 	}
 }
 
