@@ -68,3 +68,29 @@ func TestFoundIsAnother(t *testing.T) {
 		t.Errorf("of a payment that is not there: %v", err)
 	}
 }
+
+// TestFoundPendingTwice tells a restored account twice of a refund that is pending at the scheme for longer than Terms.OrphanAfter:
+// the second time changes nothing, and the alert is raised once the scheme is asked.
+func TestFoundPendingTwice(t *testing.T) {
+	for name, held := range map[string]bool{"held in the snapshot": true, "sent in the snapshot": false} {
+		h := newHarness(t)
+		h.open(DefaultSettings(), 0)
+		paid := h.paid("a", 1000)
+		r := h.step(RequestRefund{Original: paid.EndToEnd, Amount: 100, Reason: "MD06"}).Launch[0].Tx
+		if !held {
+			h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsAccepted, Doubt: true})
+		}
+		h.now += h.terms.OrphanAfter
+		found := FindRefund{ID: r.ID, ReturnID: r.EndToEnd, Original: paid.EndToEnd, Amount: 100, Code: "MD06", Result: TransferIsAccepted}
+		if d := h.step(found); len(d.Records) != 1 || len(d.Alerts) != 0 || d.Tx.Status != pix.StatusAccepted || d.Tx.Transfer.Doubt {
+			t.Errorf("%s: once: %+v", name, d)
+		}
+		if d := h.step(found); len(d.Records) != 0 || len(d.Alerts) != 0 {
+			t.Errorf("%s: twice: %+v", name, d)
+		}
+		h.now += h.terms.OrphanAfter
+		if d := h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsAccepted}); len(d.Alerts) != 1 || !d.Tx.Transfer.Overdue {
+			t.Errorf("%s: asked: %+v", name, d)
+		}
+	}
+}

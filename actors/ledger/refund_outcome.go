@@ -129,9 +129,10 @@ func (d *draft) acceptForNow(t Transaction) Transaction {
 
 // refundOpen handles a refund without a final status: the scheme has it, may have it, or
 // refuses it for now. Where the scheme has reported no outcome for Terms.OrphanAfter, an alert
-// is raised once, and the scheme is asked again every Terms.OrphanAfter.
+// is raised once, and the scheme is asked again every Terms.OrphanAfter. What a restored journal
+// is told while it catches up says nothing of that, so that catching up twice changes no more than once.
 func (d *draft) refundOpen(t Transaction, c *ResolveTransfer) Decision {
-	overdue := t.Status == pix.StatusAccepted && !d.stamp.Doubted && d.stamp.Clock >= t.OrphanAt(d.stamp.Reading, &d.stamp.Terms) &&
+	overdue := !c.Restored && t.Status == pix.StatusAccepted && !d.stamp.Doubted && d.stamp.Clock >= t.OrphanAt(d.stamp.Reading, &d.stamp.Terms) &&
 		(!t.Transfer.Overdue || d.stamp.Clock >= t.askAt(d.stamp.Reading, &d.stamp.Terms))
 	known := c.Result == TransferIsAccepted && !c.Doubt // the scheme has the refund
 	limited := t.Transfer.Limited && !t.Transfer.Doubt && !known
