@@ -16,6 +16,7 @@ import (
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/scheme"
+	"pixd/actors/system"
 	"pixd/actors/transfer"
 	"pixd/wal"
 )
@@ -145,9 +146,7 @@ func NewHost(p Options) *Host {
 		d.limits.LastGrace = 20 * time.Second
 	}
 	// The log of the actor library: below a warning it appears only with debugging on.
-	d.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
-		return slog.New(quiet{p.Log.Handler()})
-	}))
+	d.system = system.New(quiet{p.Log.Handler()})
 	d.root = actor.NewRootContext(d.system, nil).WithGuardian(lastNet{p.Log, p.Config.Alerts})
 	d.callers.New = func() any { return &caller{ch: make(chan response, 1), joined: new(atomic.Bool)} }
 	return d

@@ -12,6 +12,7 @@ import (
 	"pixd/actors/layout"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
+	"pixd/actors/system"
 	"pixd/wal"
 )
 
@@ -67,7 +68,7 @@ func NewDispatcher(o Options) *Dispatcher {
 	d := &Dispatcher{Options: o, wake: make(chan struct{}, 1), machine: New(schedule, DefaultBounds())}
 	d.ahead = Ahead(d.Now())
 	d.ending, d.cancel = context.WithCancel(context.Background())
-	d.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return slog.New(slog.DiscardHandler) }))
+	d.system = system.New(slog.DiscardHandler)
 	d.props = actor.PropsFromProducer(func() actor.Actor { return &child{d} })
 	return d
 }
