@@ -15,6 +15,7 @@ import (
 	"net"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/fasthttp/router"
 	"github.com/valyala/fasthttp"
@@ -51,12 +52,11 @@ var assets = []string{"htmx-2.0.11.min.js", "console.css", "console.js"}
 type console struct {
 	Options
 	sessions sessions
-	pages    map[string]*template.Template
 }
 
 // Routes adds the console to a router.
 func Routes(r *router.Router, o Options) {
-	c := &console{Options: o, sessions: newSessions(o), pages: readPages()}
+	c := &console{Options: o, sessions: newSessions(o)}
 	for _, name := range assets {
 		r.GET(Path+"/"+name, asset(name))
 	}
@@ -90,6 +90,10 @@ type formRoute struct {
 	path string
 	do   func(*visit) outcome
 }
+
+// pages are the pages' templates. They are read for the first page that is asked for: a node that takes over has no
+// time for that, 10 ms.
+var pages = sync.OnceValue(readPages)
 
 // readPages reads the pages' templates. Each is a file that defines the layout's "content".
 func readPages() map[string]*template.Template {
@@ -168,7 +172,7 @@ func (c *console) draw(ctx *fasthttp.RequestCtx, status int, v *visit) {
 // part sends a part of a page.
 func (c *console) part(ctx *fasthttp.RequestCtx, part string, v *visit) {
 	var b bytes.Buffer
-	if err := c.pages[v.Page].ExecuteTemplate(&b, part, v); err != nil {
+	if err := pages()[v.Page].ExecuteTemplate(&b, part, v); err != nil {
 		c.Log.Error("console: a page cannot be drawn", "page", v.Page, "error", err)
 		refuse(ctx, fasthttp.StatusInternalServerError, "internal error")
 		return

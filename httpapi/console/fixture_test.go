@@ -54,7 +54,7 @@ func (f *fixture) open() {
 // console returns one apart from that which answers requests.
 func (f *fixture) console() *console {
 	o := f.options()
-	return &console{Options: o, sessions: newSessions(o), pages: readPages()}
+	return &console{Options: o, sessions: newSessions(o)}
 }
 
 func (f *fixture) options() Options {
