@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pixd/actors/layout"
@@ -260,9 +261,79 @@ func TestNameTaken(t *testing.T) {
 	}
 	for _, earlier := range []wal.NodeVersion{second.version, {}} { // the process itself has written what is there, or another may have
 		third := &node{name: "a", elapsed: elapsed, earlier: earlier}
-		if may, err := third.mayRegister(all, elapsed()); err != nil || may != (earlier == second.version) {
+		if may, err := third.mayRegister(all); err != nil || may != (earlier == second.version) {
 			t.Errorf("after %v: %v, %v", earlier, may, err)
 		}
+	}
+}
+
+// arriving is a log in which something arrives right before a node's first reading, and before later ones.
+type arriving struct {
+	wal.Log
+	before map[int]func() // readings and writings of nodes, in their order
+	calls  int
+}
+
+func (l *arriving) next() {
+	if do := l.before[l.calls]; do != nil {
+		do()
+	}
+	l.calls++
+}
+
+// Nodes implements wal.Log.
+func (l *arriving) Nodes(ctx context.Context) ([]wal.NodeState, error) {
+	l.next()
+	return l.Log.Nodes(ctx)
+}
+
+// Node implements wal.Log.
+func (l *arriving) Node(ctx context.Context, self wal.NodeVersion, text []byte) (wal.NodeVersion, error) {
+	l.next()
+	return l.Log.Node(ctx, self, text)
+}
+
+// TestLastRenewalIsLate checks that a node takes its name although the last renewal of a process that has ended, or of the
+// same process's earlier node, arrives while it registers. A process that lives renews itself more than once.
+func TestLastRenewalIsLate(t *testing.T) {
+	for name, c := range map[string]struct {
+		knows bool // what the earlier node of the process had written last but one
+		at    []int
+		taken bool
+	}{
+		"the process's own, before it reads":       {true, []int{0}, false},
+		"the process's own, before it writes":      {true, []int{1}, false},
+		"another's, before it reads":               {false, []int{0}, false},
+		"another's, between two readings":          {false, []int{3}, false},
+		"another's, twice":                         {false, []int{2, 5}, true},
+		"another's that goes on, before it writes": {true, []int{1, 3}, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tape := waltest.NewTape()
+			former := aNode(t, tape, "a", t.TempDir())
+			log := &arriving{Log: tape.Log(), before: map[int]func(){}}
+			for _, at := range c.at {
+				log.before[at] = func() {
+					if err := former.renew(t.Context()); err != nil {
+						t.Error(name, err)
+					}
+				}
+			}
+			n := &node{
+				self: state{Run: "a2"}, name: "a", log: log, store: aStore(t, t.TempDir(), true),
+				elapsed: former.elapsed, slog: slog.New(slog.DiscardHandler), lease: newLease(former.elapsed),
+			}
+			if c.knows {
+				n.earlier = former.version
+			}
+			err := n.register(t.Context())
+			if log.calls <= c.at[len(c.at)-1] {
+				t.Errorf("%s: it ended after %d calls: %v", name, log.calls, err)
+			}
+			if c.taken != errors.Is(err, errTaken) || !c.taken && (err != nil || !n.lease.valid()) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 }
 

@@ -1,12 +1,40 @@
 package cluster
 
 import (
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pixd/wal"
 	"pixd/wal/waltest"
 )
+
+// TestNamedAtOnce checks that a node to which the log is handed over takes it at once, and not at the next time it looks.
+func TestNamedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := aNode(t, waltest.NewTape(), "b", t.TempDir())
+		_, err := n.log.Found(t.Context(), wal.Cluster{ID: "c"})
+		if err := errors.Join(err, n.lookOnce(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		says := func(o wal.Owner) {
+			at, batch, err := n.store.OwnBatch(o)
+			if err := errors.Join(err, n.log.Append(t.Context(), logNumber, at, batch)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		says(wal.Owner{Name: "x", Run: "x1"})
+		done := make(chan error, 1)
+		go func() { done <- n.follow(t.Context()) }()
+		time.Sleep(lookEvery / 3)
+		began := time.Now()
+		says(wal.Owner{Next: "b"})
+		if err := <-done; err != nil || !n.owns() || time.Since(began) > 0 {
+			t.Errorf("after %v it is the owner: %v, %v", time.Since(began), n.owns(), err)
+		}
+	})
+}
 
 // TestDue checks when a node takes over: from whom, after how long, and when never.
 func TestDue(t *testing.T) {

@@ -14,33 +14,28 @@ import (
 // register writes the node's state for the first time. It refuses a name under which another process
 // renews its state.
 func (n *node) register(ctx context.Context) error {
-	n.version = wal.NodeVersion{Name: n.name}
-	for began := time.Duration(0); ; {
+	n.watched, n.changes = 0, 0
+	for {
 		all, err := n.log.Nodes(ctx)
 		if err != nil {
 			return unanswered(err)
 		}
-		if began == 0 { // the first reading may have taken long
-			began = n.elapsed()
-		}
-		if may, err := n.mayRegister(all, began); err != nil {
+		may, err := n.mayRegister(all)
+		if err != nil {
 			return err
-		} else if may {
+		}
+		if may {
 			if err := n.keepWrong(ctx, all); err != nil {
 				return err
 			}
-			break
+			if err := n.renew(ctx); !errors.Is(err, wal.ErrMoved) {
+				return err
+			}
 		}
 		if err := pause(ctx, renewEvery/3); err != nil {
 			return err
 		}
 	}
-	if err := n.renew(ctx); errors.Is(err, wal.ErrMoved) {
-		return fmt.Errorf("--node %s: %w", n.name, errTaken)
-	} else if err != nil {
-		return err
-	}
-	return nil
 }
 
 // keepWrong keeps what the node's former run has written to be wrong, until it is known that nothing is: meanwhile no other
@@ -99,6 +94,9 @@ func (n *node) keep(ctx context.Context) error {
 			return err
 		}
 		if err := n.renew(ctx); err != nil {
+			if errors.Is(err, wal.ErrMoved) {
+				n.lease.lose()
+			}
 			return err
 		}
 	}
@@ -138,8 +136,13 @@ func (n *node) lookOnce(ctx context.Context) error {
 // stand takes over as soon as that is due, until ctx ends.
 func (n *node) stand(ctx context.Context) error {
 	for told := -tellEvery; ; {
-		if err := pause(ctx, lookEvery/4); err != nil {
-			return err
+		select {
+		case <-ctx.Done():
+		case <-n.named:
+		case <-time.After(lookEvery / 4):
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		t, due := n.due()
 		if !due {
@@ -163,6 +166,7 @@ func (n *node) stand(ctx context.Context) error {
 func (n *node) follow(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	n.named = make(chan struct{}, 1)
 	var standing sync.WaitGroup
 	standing.Go(func() { _ = n.stand(ctx) })
 	defer standing.Wait()

@@ -30,11 +30,15 @@ type node struct {
 	over    atomic.Bool        // the engine over it has ended, or is about to
 	unmake  context.CancelFunc // cuts short the snapshot that is being made
 	elapsed func() time.Duration
+	named   chan struct{} // receives once the log is handed over to this node, which follows it
 	slog    *slog.Logger
 	lease   *lease
 	meet    func(context.Context) (missing []string, err error) // asks the others for their lists of nodes; nil: that was done
 	member  bool                                                // a member of etcd has the same data folder
-	earlier wal.NodeVersion                                     // what an earlier node of this process has written last
+	earlier wal.NodeVersion                                     // what an earlier node of this process has written last, as far as it knows
+
+	watched time.Duration // while it registers: when it saw the newest state under its name for the first time
+	changes int           // and how often that has changed since
 
 	mu        sync.Mutex
 	role      string
@@ -54,22 +58,27 @@ type node struct {
 var errTaken = errors.New("another process runs under this node's name, and renews its state: give each node a --node of its own")
 
 // mayRegister reports whether the node may write its state for the first time, after a reading of all
-// nodes. It refuses a name under which another process renews its state. began is when the node asked
-// for the first time.
-func (n *node) mayRegister(all []wal.NodeState, began time.Duration) (bool, error) {
+// nodes. It refuses a name under which another process renews its state: one that has ended, as an earlier node of this
+// process has, may have sent a last renewal that arrives only now; a second is from one that lives.
+func (n *node) mayRegister(all []wal.NodeState) (bool, error) {
 	found := wal.NodeVersion{Name: n.name}
 	for _, other := range all {
 		if other.Name == n.name {
 			found = other.NodeVersion
 		}
 	}
-	if n.version.Version != 0 && found.Version != 0 && found.Version != n.version.Version {
+	now := n.elapsed()
+	switch {
+	case n.watched == 0:
+		n.version, n.watched = found, now
+	case found != n.version:
+		n.version, n.watched = found, now
+		n.changes++
+	}
+	if n.changes > 1 {
 		return false, fmt.Errorf("--node %s: %w", n.name, errTaken)
 	}
-	if n.version.Version == 0 {
-		n.version = found
-	}
-	return found.Version == 0 || found == n.earlier || n.elapsed()-began > settleFor, nil
+	return found.Version == 0 || found == n.earlier || now-n.watched > settleFor, nil
 }
 
 // renewal is a writing of the node's state whose answer is not known yet.
@@ -106,9 +115,7 @@ func (n *node) written(r renewal, next wal.NodeVersion, err error) (again bool) 
 		n.renewals++
 		n.mu.Unlock()
 		n.lease.renewed(r.sent)
-	case errors.Is(err, wal.ErrMoved):
-		n.lease.lose()
-	default:
+	case !errors.Is(err, wal.ErrMoved):
 		return true
 	}
 	return false
@@ -219,12 +226,24 @@ func (n *node) apply(position uint64, batch []byte) error {
 		return err
 	}
 	if !n.owns() {
+		n.wake()
 		return nil
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.former = former
 	return errOwner
+}
+
+// wake has the node stand at once where the log is handed over to it.
+func (n *node) wake() {
+	if n.store.Owner().Next != n.name {
+		return
+	}
+	select {
+	case n.named <- struct{}{}:
+	default: // it is about to
+	}
 }
 
 // owns reports whether this node is the owner, as far as it has the log.

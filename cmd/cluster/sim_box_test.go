@@ -71,8 +71,7 @@ type process struct {
 	line *line
 	next [steps]time.Duration // when each step is due by the machine's clock
 
-	began     time.Duration // of registering
-	here      bool          // it has registered
+	here      bool // it has registered
 	renewal   renewal
 	answer    wal.NodeVersion
 	answerErr error
@@ -112,8 +111,7 @@ func (b *box) start() {
 	for s := range p.next {
 		p.next[s] = never
 	}
-	p.began = b.elapsed()
-	p.next[stepRegister] = p.began
+	p.next[stepRegister] = b.elapsed()
 	b.p, b.back = p, never
 	at, _, _ := store.Head()
 	b.l.tell("%s starts as %s at batch %d", b.name, p.n.self.Run, at)

@@ -61,7 +61,7 @@ func (p *process) register() {
 		p.in(stepRegister, lookEvery)
 		return
 	}
-	may, err := p.n.mayRegister(all, p.began)
+	may, err := p.n.mayRegister(all)
 	switch {
 	case err != nil:
 		p.end("its name is taken")
@@ -85,6 +85,8 @@ func (p *process) answered() {
 	switch {
 	case again:
 		p.in(stepSend, renewEvery/10)
+	case errors.Is(p.answerErr, wal.ErrMoved) && !p.here:
+		p.in(stepRegister, renewEvery/3)
 	case errors.Is(p.answerErr, wal.ErrMoved):
 		p.end("deposed")
 	default:
