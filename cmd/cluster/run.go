@@ -121,9 +121,6 @@ func (n *node) follows() bool {
 // own serves until the log is handed over, or ctx ends.
 func (s *Served) own(ctx context.Context, n *node) (again bool, err error) {
 	began := time.Now()
-	if s.member != nil && n.quick() { // nothing is written while a member begins to lead, which takes one on a slow disk a second
-		s.work.Go(func() { s.lead(ctx) })
-	}
 	resigning := &resignation{}
 	e, err := engine.Serve(s.engineConfig(ctx, n, resigning), s.build)
 	if err != nil {
@@ -138,6 +135,7 @@ func (s *Served) own(ctx context.Context, n *node) (again bool, err error) {
 	keeping, end := context.WithCancel(ctx)
 	defer end()
 	s.work.Go(func() { k.run(keeping) })
+	s.work.Go(func() { s.lead(keeping, n) })
 	var asked order
 	select {
 	case <-ctx.Done():
@@ -172,7 +170,9 @@ func (s *Served) disown(n *node, e *engine.Served, r *resignation) error {
 		edge.serve()
 	}
 	n.endSnapshots() // while requests are served: a copy of the journal cannot be cut short
+	yielding := s.yield(n, r.next)
 	err := e.Drain()
+	<-yielding
 	until := time.Now().Add(drainFor)
 	await(&s.sent, until.Add(-drainFor/2)) // requests are served meanwhile: who reads slowly keeps nobody waiting
 	n.over.Store(true)
@@ -221,8 +221,41 @@ const giveUpAfter = 5 * time.Second
 // long. Both times begin once this node's own connections have ended.
 const drainFor = 10 * time.Second
 
-// lead makes the embedded member the one that leads.
-func (s *Served) lead(ctx context.Context) {
+// yieldFor is how long another member of etcd may take to begin to lead before this node's engine ends.
+const yieldFor = time.Second
+
+// yield makes the member of the node that is to be the next owner the one that leads, while requests are still served: a
+// former owner that ends would leave it to others later, and nothing is written while a member begins to lead. What it
+// returns is closed once that is over.
+func (s *Served) yield(n *node, next string) <-chan struct{} {
+	done := make(chan struct{})
+	if next == "" {
+		next = n.successor()
+	}
+	if s.member == nil || next == "" {
+		close(done)
+		return done
+	}
+	s.work.Go(func() {
+		defer close(done)
+		ctx, cancel := context.WithTimeout(context.Background(), yieldFor)
+		defer cancel()
+		if err := s.member.Yield(ctx, next); err != nil {
+			s.config.Log.Warn("cluster: the next owner's member of etcd does not lead", "error", err)
+		}
+	})
+	return done
+}
+
+// leadAfter is how long an owner serves before its embedded member is made the one that leads. Nothing is written while a member
+// begins to lead, about 0.1 s, and a second on a slow disk: that should not come on top of the pause in which this node took over.
+const leadAfter = 2 * time.Second
+
+// lead makes the embedded member the one that leads, unless this machine is slow.
+func (s *Served) lead(ctx context.Context, n *node) {
+	if s.member == nil || pause(ctx, leadAfter) != nil || !n.quick() {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if err := s.member.Lead(ctx); err != nil && ctx.Err() == nil {

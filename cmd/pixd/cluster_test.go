@@ -116,10 +116,11 @@ func TestClusterSnapshotOnAny(t *testing.T) {
 
 // TestClusterSnapshotEvery hands over between nodes that make snapshots by themselves, while a browser at another node
 // shows the console's figures, for which nobody waits. Node a follows again once it has handed over, and makes the next.
+// Its member of etcd has led, and the next owner's leads before that node serves: nothing is written while one begins to.
 func TestClusterSnapshotEvery(t *testing.T) {
 	notShort(t)
 	t.Parallel()
-	n := openNodes(t, "--snapshot-every", "1s")
+	n := openNodes(t, "--snapshot-every", "1s", "--log-level", "debug")
 	if n.owner() != "a" {
 		n.handsOverTo("a")
 	}
@@ -129,10 +130,15 @@ func TestClusterSnapshotEvery(t *testing.T) {
 		t.Fatal(r, err)
 	}
 	go func() { _, _ = io.Copy(io.Discard, r.Body) }()
+	n.waits("the owner's member of etcd leads", func() (bool, string) { leader := n.leader(); return leader == "a", leader })
 	began := time.Now()
 	n.handsOverTo("c")
 	if took := time.Since(began); took > 8*time.Second {
 		t.Errorf("a handover beside a browser took %v", took)
+	}
+	words := n.proc["c"].words()
+	if leads := strings.LastIndex(words, "became leader at term"); n.leader() != "c" || leads > strings.LastIndex(words, "this node is the owner") {
+		t.Errorf("etcd is led at node %s once c is the owner", n.leader())
 	}
 	n.whole()
 	before := n.proc["a"].reported("snapshot", "list")

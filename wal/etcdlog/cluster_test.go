@@ -136,6 +136,40 @@ func TestNoMajority(t *testing.T) {
 	}
 }
 
+// TestYield has the member that leads make another one lead.
+func TestYield(t *testing.T) {
+	t.Parallel()
+	members, ctx := start(t, options(t, 3)), patient(t)
+	if err := members[0].Lead(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := members[1].Yield(ctx, members[2].o.Name); err != nil || !members[0].Leads() {
+		t.Error("one that does not lead yields:", err)
+	}
+	if err := members[0].Yield(ctx, "nobody"); !errors.Is(err, errNoMember) || !members[0].Leads() {
+		t.Error("to nobody:", err)
+	}
+	if err := members[0].Yield(ctx, members[2].o.Name); err != nil || members[0].Leads() {
+		t.Error("it leads on:", err)
+	}
+	for !members[2].Leads() && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	members[2].Close()
+	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+	defer cancel()
+	for members[0].Leads() == members[1].Leads() && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	leads := members[0]
+	if members[1].Leads() {
+		leads = members[1]
+	}
+	if err := leads.Yield(short, members[2].o.Name); err == nil {
+		t.Error("to one that has ended:", err)
+	}
+}
+
 // TestMembers adds a member to one that runs, restarts both, and removes it.
 func TestMembers(t *testing.T) {
 	t.Parallel()

@@ -190,9 +190,33 @@ func (m *Member) Lead(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("etcdlog: make member %s lead: %w", m.o.Name, ctx.Err())
+			return moved(m.o.Name, ctx.Err())
 		case <-time.After(leadAgain):
 		}
+	}
+	return nil
+}
+
+// Yield makes the member of a name the one that leads, where this one does. Nothing is written meanwhile. It returns an error
+// where that is not so when ctx ends; the log works as well then.
+func (m *Member) Yield(ctx context.Context, name string) error {
+	if !m.Leads() {
+		return nil
+	}
+	server := m.etcd.Server
+	for _, other := range server.Cluster().Members() {
+		if other.Name == name {
+			return moved(name, server.MoveLeader(ctx, uint64(server.MemberID()), uint64(other.ID)))
+		}
+	}
+	return moved(name, errNoMember)
+}
+
+var errNoMember = errors.New("there is no such member")
+
+func moved(name string, err error) error {
+	if err != nil {
+		return fmt.Errorf("etcdlog: make member %s lead: %w", name, err)
 	}
 	return nil
 }
