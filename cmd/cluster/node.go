@@ -93,7 +93,7 @@ func (n *node) renewal() (r renewal, err error) {
 	n.mu.Lock()
 	n.self.Beat++
 	is := n.self
-	is.Role, is.Wrong, is.Synced = n.role, n.wrong, n.store.Synced()
+	is.Role, is.Wrong, is.Synced, is.Slow = n.role, n.wrong, n.store.Synced(), n.slow()
 	is.Applied, _, _ = n.store.Head()
 	r.version = n.version
 	n.mu.Unlock()
@@ -124,11 +124,14 @@ func (n *node) written(r renewal, next wal.NodeVersion, err error) (again bool) 
 // slowAnswer is how long each renewal takes at least where this node's disk, or the way to the others, is slow.
 const slowAnswer = 100 * time.Millisecond
 
-// quick reports whether one of the last renewals was written quickly: one alone may be slow for many reasons.
-func (n *node) quick() bool {
+// slow reports whether each of the last renewals was written slowly: one alone may be for many reasons. The caller holds n.mu.
+func (n *node) slow() bool { return slices.Min(n.answers[:]) >= slowAnswer }
+
+// isSlow reports whether a node says of itself that it is slow. One that is not known is not.
+func (n *node) isSlow(name string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.Min(n.answers[:]) < slowAnswer
+	return n.seen[name].Slow || name == n.name && n.slow()
 }
 
 // saw takes in the states of all nodes.

@@ -232,7 +232,7 @@ func (s *Served) yield(n *node, next string) <-chan struct{} {
 	if next == "" {
 		next = n.successor()
 	}
-	if s.member == nil || next == "" {
+	if s.member == nil || next == "" || n.isSlow(next) {
 		close(done)
 		return done
 	}
@@ -251,9 +251,9 @@ func (s *Served) yield(n *node, next string) <-chan struct{} {
 // begins to lead, about 0.1 s, and a second on a slow disk: that should not come on top of the pause in which this node took over.
 const leadAfter = 2 * time.Second
 
-// lead makes the embedded member the one that leads, unless this machine is slow.
+// lead makes the embedded member the one that leads, unless its machine is slow.
 func (s *Served) lead(ctx context.Context, n *node) {
-	if s.member == nil || pause(ctx, leadAfter) != nil || !n.quick() {
+	if s.member == nil || pause(ctx, leadAfter) != nil || n.isSlow(n.name) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)

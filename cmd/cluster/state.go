@@ -26,6 +26,7 @@ type state struct {
 	Level   int    `json:"level"`           // see wal.Level
 	Program string `json:"version"`         // of the program
 	Wrong   string `json:"wrong,omitempty"` // why it follows no more
+	Slow    bool   `json:"slow,omitempty"`  // its last renewals have all been slow: its member of etcd does better not to lead
 }
 
 // The roles of a node.

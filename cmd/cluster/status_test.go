@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -106,10 +107,11 @@ func TestHeir(t *testing.T) {
 	to("b", true) // it has, and this node has not read it while it closes its journal
 }
 
-// TestQuick checks that only a node whose renewals have all been slow lately leaves it to others to lead the
-// log's members.
-func TestQuick(t *testing.T) {
-	n := aNode(t, waltest.NewTape(), "a", t.TempDir())
+// TestSlow checks that only a node whose renewals have all been slow lately leaves it to others to lead the
+// log's members, and that the others know.
+func TestSlow(t *testing.T) {
+	tape := waltest.NewTape()
+	n, other := aNode(t, tape, "a", t.TempDir()), aNode(t, tape, "b", t.TempDir())
 	now := 10 * time.Minute
 	n.elapsed = func() time.Duration { return now }
 	renew := func(times int, took time.Duration) {
@@ -122,10 +124,15 @@ func TestQuick(t *testing.T) {
 	for _, c := range []struct {
 		times int
 		took  time.Duration
-		quick bool
-	}{{8, 400 * time.Millisecond, false}, {1, 5 * time.Millisecond, true}, {7, 400 * time.Millisecond, true}, {1, 200 * time.Millisecond, false}} {
-		if renew(c.times, c.took); n.quick() != c.quick {
-			t.Errorf("after %d renewals of %v: quick %v", c.times, c.took, n.quick())
+		slow  bool
+	}{{8, 400 * time.Millisecond, true}, {1, 5 * time.Millisecond, false}, {7, 400 * time.Millisecond, false}, {1, 200 * time.Millisecond, true}} {
+		if renew(c.times, c.took); n.isSlow("a") != c.slow {
+			t.Errorf("after %d renewals of %v: slow %v", c.times, c.took, n.isSlow("a"))
+		}
+		r, err := n.renewal()
+		err = errors.Join(err, other.saw([]wal.NodeState{{NodeVersion: wal.NodeVersion{Name: "a", Version: uint64(now)}, State: r.text}}))
+		if err != nil || other.isSlow("a") != c.slow {
+			t.Errorf("after %d renewals of %v node b knows: slow %v, %v", c.times, c.took, other.isSlow("a"), err)
 		}
 	}
 }
