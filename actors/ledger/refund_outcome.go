@@ -130,7 +130,7 @@ func (d *draft) acceptForNow(t Transaction) Transaction {
 // refundOpen handles a refund without a final status: the scheme has it, may have it, or
 // refuses it for now. Where the scheme has reported no outcome for Terms.OrphanAfter, an alert
 // is raised once, and the scheme is asked again every Terms.OrphanAfter. What a restored journal
-// is told while it catches up says nothing of that, so that catching up twice changes no more than once.
+// is told while it catches up neither raises the alert nor puts the next asking off: told twice, it changes nothing more.
 func (d *draft) refundOpen(t Transaction, c *ResolveTransfer) Decision {
 	overdue := !c.Restored && t.Status == pix.StatusAccepted && !d.stamp.Doubted && d.stamp.Clock >= t.OrphanAt(d.stamp.Reading, &d.stamp.Terms) &&
 		(!t.Transfer.Overdue || d.stamp.Clock >= t.askAt(d.stamp.Reading, &d.stamp.Terms))

@@ -8,9 +8,9 @@ import (
 	cmap "github.com/orcaman/concurrent-map"
 )
 
-// The library spreads the names of actors over 1,024 maps, and each of these is made of that many again. One is enough: it
-// has a lock of its own. With the 32 that are usual an empty
-// system is 33,000 maps: 6.7 ms and 2.9 MB, against 0.2 ms and 0.1 MB.
+// The library spreads the names of actors over 1,024 maps, each of which is split again into as many as are set here, with a
+// lock for each. One is enough: there are 1,024 locks already. With the usual 32 an empty system takes 6.7 ms and 2.9 MB,
+// and so 0.2 ms and 0.1 MB.
 func init() { cmap.SHARD_COUNT = 1 }
 
 // New makes an actor system without an actor. What the library logs goes to h.

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 )
@@ -36,7 +37,16 @@ func TestManyActors(t *testing.T) {
 	for n := range actors {
 		s.Root.Send(actor.NewPID(s.Address(), fmt.Sprint(n)), n)
 	}
-	heard.Wait()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		heard.Wait()
+	}()
+	select {
+	case <-done:
+	case <-time.After(30 * time.Second):
+		t.Error("a message was not heard")
+	}
 }
 
 func BenchmarkNew(b *testing.B) {

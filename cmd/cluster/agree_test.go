@@ -237,11 +237,7 @@ func TestNameTaken(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- a.keep(ctx) }()
-	elapsed := a.elapsed
-	second := &node{
-		self: state{Run: "a2"}, name: "a", log: tape.Log(), store: aStore(t, t.TempDir(), true),
-		elapsed: elapsed, slog: slog.New(slog.DiscardHandler), lease: newLease(elapsed),
-	}
+	second := aNewcomer(t, tape.Log())
 	if err := second.register(t.Context()); !errors.Is(err, errTaken) {
 		t.Error(err)
 	}
@@ -252,7 +248,7 @@ func TestNameTaken(t *testing.T) {
 	if err := second.register(t.Context()); err != nil {
 		t.Error("once the first has ended:", err)
 	}
-	if err := a.renew(t.Context()); !errors.Is(err, wal.ErrMoved) {
+	if err := a.keep(t.Context()); !errors.Is(err, wal.ErrMoved) || !a.lease.lost() {
 		t.Error("the first one goes on:", err)
 	}
 	all, err := tape.Log().Nodes(t.Context())
@@ -260,22 +256,24 @@ func TestNameTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, earlier := range []wal.NodeVersion{second.version, {}} { // the process itself has written what is there, or another may have
-		third := &node{name: "a", elapsed: elapsed, earlier: earlier}
+		third := &node{name: "a", elapsed: a.elapsed, earlier: earlier}
 		if may, err := third.mayRegister(all); err != nil || may != (earlier == second.version) {
 			t.Errorf("after %v: %v, %v", earlier, may, err)
 		}
 	}
 }
 
-// arriving is a log in which something arrives right before a node's first reading, and before later ones.
+// arriving is a log in which something arrives right before some of a node's readings and writings.
 type arriving struct {
 	wal.Log
-	before map[int]func() // readings and writings of nodes, in their order
+	before map[int]func() // of the readings and writings of nodes, in their order
 	calls  int
+	last   time.Time // when something has arrived last
 }
 
 func (l *arriving) next() {
 	if do := l.before[l.calls]; do != nil {
+		l.last = time.Now()
 		do()
 	}
 	l.calls++
@@ -294,19 +292,24 @@ func (l *arriving) Node(ctx context.Context, self wal.NodeVersion, text []byte) 
 }
 
 // TestLastRenewalIsLate checks that a node takes its name although the last renewal of a process that has ended, or of the
-// same process's earlier node, arrives while it registers. A process that lives renews itself more than once.
+// same process's earlier node, arrives while it registers. A process that lives renews itself more than once, slowly
+// perhaps, and one that starts has another run. Before the node takes its name, it has seen no renewal for some time.
 func TestLastRenewalIsLate(t *testing.T) {
 	for name, c := range map[string]struct {
-		knows bool // what the earlier node of the process had written last but one
-		at    []int
-		taken bool
+		knows  bool  // what the earlier node of the process had written last but one
+		at     []int // right before these readings and writings, of which there is one every 0.1 s
+		taken  bool
+		leaves int // right before this one the name is given up
+		watch  time.Duration
 	}{
-		"the process's own, before it reads":       {true, []int{0}, false},
-		"the process's own, before it writes":      {true, []int{1}, false},
-		"another's, before it reads":               {false, []int{0}, false},
-		"another's, between two readings":          {false, []int{3}, false},
-		"another's, twice":                         {false, []int{2, 5}, true},
-		"another's that goes on, before it writes": {true, []int{1, 3}, true},
+		"the process's own, before it reads":       {knows: true, at: []int{0}, watch: settleFor},
+		"the process's own, before it writes":      {knows: true, at: []int{1}, watch: takeAfter},
+		"another's, before it reads":               {at: []int{0}, watch: settleFor},
+		"another's, between two readings":          {at: []int{3}, watch: takeAfter},
+		"another's, twice":                         {at: []int{2, 5}, taken: true},
+		"another's that goes on, before it writes": {knows: true, at: []int{1, 3}, taken: true},
+		"another's that is slow":                   {at: []int{5, 15}, taken: true},
+		"another's, which then leaves":             {at: []int{3}, leaves: 5},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			tape := waltest.NewTape()
@@ -319,10 +322,14 @@ func TestLastRenewalIsLate(t *testing.T) {
 					}
 				}
 			}
-			n := &node{
-				self: state{Run: "a2"}, name: "a", log: log, store: aStore(t, t.TempDir(), true),
-				elapsed: former.elapsed, slog: slog.New(slog.DiscardHandler), lease: newLease(former.elapsed),
+			if c.leaves > 0 {
+				log.before[c.leaves] = func() {
+					if err := log.Leave(t.Context(), "a"); err != nil {
+						t.Error(name, err)
+					}
+				}
 			}
+			n := aNewcomer(t, log)
 			if c.knows {
 				n.earlier = former.version
 			}
@@ -333,7 +340,33 @@ func TestLastRenewalIsLate(t *testing.T) {
 			if c.taken != errors.Is(err, errTaken) || !c.taken && (err != nil || !n.lease.valid()) {
 				t.Errorf("%s: %v", name, err)
 			}
+			if watched := time.Since(log.last); !c.taken && watched < c.watch {
+				t.Errorf("%s: it took the name %v after a renewal", name, watched)
+			}
 		})
+	}
+}
+
+// TestTwoStart has two processes start under one name at the same time: one of them is refused, though the other does not
+// renew itself yet.
+func TestTwoStart(t *testing.T) {
+	tape := waltest.NewTape()
+	log := &arriving{Log: tape.Log()}
+	log.before = map[int]func(){1: func() { aNode(t, tape, "a", t.TempDir()) }}
+	n := aNewcomer(t, log)
+	if err := n.register(t.Context()); !errors.Is(err, errTaken) {
+		t.Error(err)
+	}
+}
+
+// aNewcomer is a node a that has not written its state yet.
+func aNewcomer(t *testing.T, log wal.Log) *node {
+	t.Helper()
+	began := time.Now()
+	elapsed := func() time.Duration { return time.Since(began) + time.Second }
+	return &node{
+		self: state{Run: "a2"}, name: "a", log: log, store: aStore(t, t.TempDir(), true),
+		elapsed: elapsed, slog: slog.New(slog.DiscardHandler), lease: newLease(elapsed),
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // register writes the node's state for the first time. It refuses a name under which another process
 // renews its state.
 func (n *node) register(ctx context.Context) error {
-	n.watched, n.changes = 0, 0
+	n.watched, n.late = 0, false
 	for {
 		all, err := n.log.Nodes(ctx)
 		if err != nil {

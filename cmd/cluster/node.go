@@ -37,8 +37,10 @@ type node struct {
 	member  bool                                                // a member of etcd has the same data folder
 	earlier wal.NodeVersion                                     // what an earlier node of this process has written last, as far as it knows
 
-	watched time.Duration // while it registers: when it saw the newest state under its name for the first time
-	changes int           // and how often that has changed since
+	// While it registers:
+	first   state         // of its name, as it was read first
+	late    bool          // that was renewed once since
+	watched time.Duration // when either was seen; 0: nothing was read yet
 
 	mu        sync.Mutex
 	role      string
@@ -58,27 +60,30 @@ type node struct {
 var errTaken = errors.New("another process runs under this node's name, and renews its state: give each node a --node of its own")
 
 // mayRegister reports whether the node may write its state for the first time, after a reading of all
-// nodes. It refuses a name under which another process renews its state: one that has ended, as an earlier node of this
-// process has, may have sent a last renewal that arrives only now; a second is from one that lives.
+// nodes. It refuses a name under which another process starts, or renews its state. A process that has ended, as an earlier
+// node of this one has, may have had one last renewal on its way: after one the name is watched for as long as others wait
+// for an owner.
 func (n *node) mayRegister(all []wal.NodeState) (bool, error) {
-	found := wal.NodeVersion{Name: n.name}
-	for _, other := range all {
-		if other.Name == n.name {
-			found = other.NodeVersion
-		}
+	read, err := seenNodes{}.take(all, 0)
+	if err != nil {
+		return false, err
 	}
-	now := n.elapsed()
+	found, now := read[n.name], n.elapsed()
 	switch {
 	case n.watched == 0:
-		n.version, n.watched = found, now
-	case found != n.version:
-		n.version, n.watched = found, now
-		n.changes++
-	}
-	if n.changes > 1 {
+		n.first, n.watched = found.state, now
+	case found.Version == 0: // the name was given up
+	case found.Run != n.first.Run || found.Beat > n.first.Beat+1:
 		return false, fmt.Errorf("--node %s: %w", n.name, errTaken)
+	case found.Beat > n.first.Beat && !n.late:
+		n.late, n.watched = true, now
 	}
-	return found.Version == 0 || found == n.earlier || now-n.watched > settleFor, nil
+	watch := settleFor
+	if n.late {
+		watch = takeAfter
+	}
+	n.version = wal.NodeVersion{Name: n.name, Version: found.Version}
+	return found.Version == 0 || n.version == n.earlier || now-n.watched > watch, nil
 }
 
 // renewal is a writing of the node's state whose answer is not known yet.
@@ -127,11 +132,16 @@ const slowAnswer = 100 * time.Millisecond
 // slow reports whether each of the last renewals was written slowly: one alone may be for many reasons. The caller holds n.mu.
 func (n *node) slow() bool { return slices.Min(n.answers[:]) >= slowAnswer }
 
-// isSlow reports whether a node says of itself that it is slow. One that is not known is not.
-func (n *node) isSlow(name string) bool {
+// mayLead reports whether a node's member of etcd may be made the one that leads: nothing is written for as long as that
+// takes, and for a second where it fails, as with a node that has ended a moment ago.
+func (n *node) mayLead(name string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.seen[name].Slow || name == n.name && n.slow()
+	if name == n.name {
+		return !n.slow()
+	}
+	is, known := n.seen[name]
+	return known && !is.Slow && n.elapsed()-is.since < 2*renewEvery
 }
 
 // saw takes in the states of all nodes.

@@ -135,7 +135,9 @@ func (s *Served) own(ctx context.Context, n *node) (again bool, err error) {
 	keeping, end := context.WithCancel(ctx)
 	defer end()
 	s.work.Go(func() { k.run(keeping) })
-	s.work.Go(func() { s.lead(keeping, n) })
+	var leading sync.WaitGroup
+	leads, giveWay := context.WithCancel(keeping)
+	leading.Go(func() { s.lead(leads, n) })
 	var asked order
 	select {
 	case <-ctx.Done():
@@ -144,6 +146,8 @@ func (s *Served) own(ctx context.Context, n *node) (again bool, err error) {
 	case asked = <-s.handover:
 		again, resigning.next = true, asked.to
 	}
+	giveWay()
+	leading.Wait() // or it would take the lead back
 	err = errors.Join(err, s.disown(n, e, resigning))
 	if asked.done != nil {
 		asked.done <- err
@@ -170,7 +174,8 @@ func (s *Served) disown(n *node, e *engine.Served, r *resignation) error {
 		edge.serve()
 	}
 	n.endSnapshots() // while requests are served: a copy of the journal cannot be cut short
-	yielding := s.yield(n, r.next)
+	heir := n.successor(r.next)
+	yielding := s.yield(n, heir)
 	err := e.Drain()
 	<-yielding
 	until := time.Now().Add(drainFor)
@@ -178,8 +183,11 @@ func (s *Served) disown(n *node, e *engine.Served, r *resignation) error {
 	n.over.Store(true)
 	s.engine.Store(nil)
 	await(&s.inHand, until)
-	if r.wanted = n.lease.valid(); r.next == "" {
-		r.next = n.successor()
+	soon, cancel := context.WithTimeout(context.Background(), yieldFor)
+	r.wanted = n.lease.certainBy(soon) // where no other member began to lead, this node may not have been able to renew itself
+	cancel()
+	if r.next == "" {
+		r.next = n.successor(heir)
 	}
 	n.bequeath(r.next)
 	if err = errors.Join(err, e.Close()); err == nil && r.wanted {
@@ -221,7 +229,7 @@ const giveUpAfter = 5 * time.Second
 // long. Both times begin once this node's own connections have ended.
 const drainFor = 10 * time.Second
 
-// yieldFor is how long another member of etcd may take to begin to lead before this node's engine ends.
+// yieldFor is how long it is waited for another member of etcd to begin to lead, and as long again for a renewal after that.
 const yieldFor = time.Second
 
 // yield makes the member of the node that is to be the next owner the one that leads, while requests are still served: a
@@ -229,21 +237,18 @@ const yieldFor = time.Second
 // returns is closed once that is over.
 func (s *Served) yield(n *node, next string) <-chan struct{} {
 	done := make(chan struct{})
-	if next == "" {
-		next = n.successor()
-	}
-	if s.member == nil || next == "" || n.isSlow(next) {
+	if s.member == nil || !n.mayLead(next) {
 		close(done)
 		return done
 	}
-	s.work.Go(func() {
+	go func() {
 		defer close(done)
 		ctx, cancel := context.WithTimeout(context.Background(), yieldFor)
 		defer cancel()
 		if err := s.member.Yield(ctx, next); err != nil {
 			s.config.Log.Warn("cluster: the next owner's member of etcd does not lead", "error", err)
 		}
-	})
+	}()
 	return done
 }
 
@@ -253,7 +258,7 @@ const leadAfter = 2 * time.Second
 
 // lead makes the embedded member the one that leads, unless its machine is slow.
 func (s *Served) lead(ctx context.Context, n *node) {
-	if s.member == nil || pause(ctx, leadAfter) != nil || n.isSlow(n.name) {
+	if s.member == nil || pause(ctx, leadAfter) != nil || !n.mayLead(n.name) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)

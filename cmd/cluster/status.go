@@ -154,14 +154,18 @@ func (n *node) able(is seen, now time.Duration) bool {
 	return is.Name != n.name && is.alive(now) && is.Wrong == "" && is.Role == roleStandby && is.Level >= n.owner.Level
 }
 
-// successor returns the node to which the log is handed over where nobody says to which; empty: to any.
+// successor returns the node to which the log is handed over where nobody says to which; empty: to any. wanted is
+// the one where it is able to take it.
 // Without a name the others would wait for each other, and for this node, which is still there.
-func (n *node) successor() (best string) {
+func (n *node) successor(wanted string) (best string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := n.elapsed()
+	if is, known := n.seen[wanted]; known && n.able(is, now) {
+		return wanted
+	}
 	for name, is := range n.seen {
-		if n.able(is, now) && (best == "" || is.Applied > n.seen[best].Applied) {
+		if n.able(is, now) && (best == "" || is.Applied > n.seen[best].Applied || is.Applied == n.seen[best].Applied && name < best) {
 			best = name
 		}
 	}

@@ -28,8 +28,17 @@ func TestMayTake(t *testing.T) {
 	if err := n.mayTake("b"); err != nil {
 		t.Error(err)
 	}
-	if got := n.successor(); got != "c" {
+	if got := n.successor(""); got != "c" {
 		t.Errorf("%s would get the log, and c has more of it", got)
+	}
+	if b, c := n.successor("b"), n.successor("a"); b != "b" || c != "c" {
+		t.Errorf("%s would get the log where it is to be b, and %s where it is to be the owner", b, c)
+	}
+	n.seen = seenNodes{"a": good("a", 9), "b": good("b", 8), "c": good("c", 8)}
+	for range 50 { // asked again, it must not say another
+		if got := n.successor(""); got != "b" {
+			t.Errorf("%s would get the log, and b has as much", got)
+		}
 	}
 	for name, change := range map[string]func(*seen){
 		"gone":    func(is *seen) { is.since = now - takeAfter },
@@ -40,7 +49,7 @@ func TestMayTake(t *testing.T) {
 		is := good("b", 7)
 		change(&is)
 		n.seen = seenNodes{"a": good("a", 9), "b": is}
-		if n.mayTake("b") == nil || n.mayTake("") == nil || n.successor() != "" {
+		if n.mayTake("b") == nil || n.mayTake("") == nil || n.successor("") != "" {
 			t.Errorf("%s: it may be handed the log", name)
 		}
 	}
@@ -126,13 +135,32 @@ func TestSlow(t *testing.T) {
 		took  time.Duration
 		slow  bool
 	}{{8, 400 * time.Millisecond, true}, {1, 5 * time.Millisecond, false}, {7, 400 * time.Millisecond, false}, {1, 200 * time.Millisecond, true}} {
-		if renew(c.times, c.took); n.isSlow("a") != c.slow {
-			t.Errorf("after %d renewals of %v: slow %v", c.times, c.took, n.isSlow("a"))
+		if renew(c.times, c.took); n.mayLead("a") == c.slow {
+			t.Errorf("after %d renewals of %v: it may lead: %v", c.times, c.took, n.mayLead("a"))
 		}
 		r, err := n.renewal()
 		err = errors.Join(err, other.saw([]wal.NodeState{{NodeVersion: wal.NodeVersion{Name: "a", Version: uint64(now)}, State: r.text}}))
-		if err != nil || other.isSlow("a") != c.slow {
-			t.Errorf("after %d renewals of %v node b knows: slow %v, %v", c.times, c.took, other.isSlow("a"), err)
+		if err != nil || other.mayLead("a") == c.slow {
+			t.Errorf("after %d renewals of %v node b has it lead: %v, %v", c.times, c.took, other.mayLead("a"), err)
+		}
+	}
+}
+
+// TestLeadsLately checks that only a node that has renewed its state a moment ago is made to lead: nothing is written
+// for a second where it has ended.
+func TestLeadsLately(t *testing.T) {
+	n := aNode(t, waltest.NewTape(), "a", t.TempDir())
+	now := 10 * time.Minute
+	n.elapsed = func() time.Duration { return now }
+	n.seen = seenNodes{"b": {since: now}}
+	for _, c := range []struct {
+		name  string
+		later time.Duration
+		leads bool
+	}{{"b", renewEvery + 100*time.Millisecond, true}, {"b", 2 * renewEvery, false}, {"", 0, false}, {"c", 0, false}} {
+		now = 10*time.Minute + c.later
+		if n.mayLead(c.name) != c.leads {
+			t.Errorf("%q after %v: %v", c.name, c.later, !c.leads)
 		}
 	}
 }

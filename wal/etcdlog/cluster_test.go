@@ -156,8 +156,6 @@ func TestYield(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	members[2].Close()
-	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
-	defer cancel()
 	for members[0].Leads() == members[1].Leads() && ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
@@ -165,8 +163,13 @@ func TestYield(t *testing.T) {
 	if members[1].Leads() {
 		leads = members[1]
 	}
-	if err := leads.Yield(short, members[2].o.Name); err == nil {
+	short, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if err := leads.Yield(short, members[2].o.Name); err == nil || !leads.Leads() {
 		t.Error("to one that has ended:", err)
+	}
+	if _, err := leads.Log().Node(ctx, wal.NodeVersion{Name: "a"}, []byte("x")); err != nil {
+		t.Error("afterwards:", err)
 	}
 }
 
