@@ -12,7 +12,7 @@ import (
 )
 
 // register writes the node's state for the first time. It refuses a name under which another process
-// renews its state.
+// starts, or renews its state.
 func (n *node) register(ctx context.Context) error {
 	n.watched, n.late = 0, false
 	for {

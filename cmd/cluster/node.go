@@ -61,8 +61,8 @@ var errTaken = errors.New("another process runs under this node's name, and rene
 
 // mayRegister reports whether the node may write its state for the first time, after a reading of all
 // nodes. It refuses a name under which another process starts, or renews its state. A process that has ended, as an earlier
-// node of this one has, may have had one last renewal on its way: after one the name is watched for as long as others wait
-// for an owner.
+// node of this one has, may have had one last renewal on its way: after one such renewal the name is watched for takeAfter
+// and not for settleFor.
 func (n *node) mayRegister(all []wal.NodeState) (bool, error) {
 	read, err := seenNodes{}.take(all, 0)
 	if err != nil {
@@ -140,8 +140,8 @@ func (n *node) mayLead(name string) bool {
 	if name == n.name {
 		return !n.slow()
 	}
-	is, known := n.seen[name]
-	return known && !is.Slow && n.elapsed()-is.since < 2*renewEvery
+	is := n.seen[name]
+	return !is.Slow && is.fresh(n.elapsed())
 }
 
 // saw takes in the states of all nodes.

@@ -147,7 +147,7 @@ func (s *Served) own(ctx context.Context, n *node) (again bool, err error) {
 		again, resigning.next = true, asked.to
 	}
 	giveWay()
-	leading.Wait() // or it would take the lead back
+	leading.Wait() // or it would try again to take the lead
 	err = errors.Join(err, s.disown(n, e, resigning))
 	if asked.done != nil {
 		asked.done <- err
@@ -174,7 +174,7 @@ func (s *Served) disown(n *node, e *engine.Served, r *resignation) error {
 		edge.serve()
 	}
 	n.endSnapshots() // while requests are served: a copy of the journal cannot be cut short
-	heir := n.successor(r.next)
+	heir := n.successor(r.next, "")
 	yielding := s.yield(n, heir)
 	err := e.Drain()
 	<-yielding
@@ -184,10 +184,10 @@ func (s *Served) disown(n *node, e *engine.Served, r *resignation) error {
 	s.engine.Store(nil)
 	await(&s.inHand, until)
 	soon, cancel := context.WithTimeout(context.Background(), yieldFor)
-	r.wanted = n.lease.certainBy(soon) // where no other member began to lead, this node may not have been able to renew itself
+	r.wanted = n.lease.certainBy(soon) // a failed yield has held up renewals; without one the log is not handed over
 	cancel()
-	if r.next == "" {
-		r.next = n.successor(heir)
+	if next := n.successor(r.next, heir); next != "" { // the node that was ordered may have ended meanwhile
+		r.next = next
 	}
 	n.bequeath(r.next)
 	if err = errors.Join(err, e.Close()); err == nil && r.wanted {

@@ -72,6 +72,9 @@ func (s seenNodes) take(nodes []wal.NodeState, now time.Duration) (seenNodes, er
 // alive reports whether the node has renewed its state lately.
 func (n seen) alive(now time.Duration) bool { return n.since != 0 && now-n.since < takeAfter }
 
+// fresh reports whether the node has renewed its state a moment ago: one that has ended may be alive for 2 s.
+func (n seen) fresh(now time.Duration) bool { return n.since != 0 && now-n.since < 2*renewEvery }
+
 // rank is how many of the nodes that are alive come before the node in taking over a log. The order
 // differs from log to log, so that a lost node's logs go to several others.
 func (s seenNodes) rank(log uint16, self string, now time.Duration) int {

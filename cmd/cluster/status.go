@@ -154,22 +154,34 @@ func (n *node) able(is seen, now time.Duration) bool {
 	return is.Name != n.name && is.alive(now) && is.Wrong == "" && is.Role == roleStandby && is.Level >= n.owner.Level
 }
 
-// successor returns the node to which the log is handed over where nobody says to which; empty: to any. wanted is
-// the one where it is able to take it.
-// Without a name the others would wait for each other, and for this node, which is still there.
-func (n *node) successor(wanted string) (best string) {
+// successor returns the node to which the log is handed over; empty: to any. Without a name the others would wait for each
+// other, and for this node, which is still there. It is the one that was ordered where that is able to take the log, then one
+// that has renewed its state a moment ago, of these the one that was chosen before, and then the one that has most of the log.
+func (n *node) successor(ordered, before string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := n.elapsed()
-	if is, known := n.seen[wanted]; known && n.able(is, now) {
-		return wanted
-	}
-	for name, is := range n.seen {
-		if n.able(is, now) && (best == "" || is.Applied > n.seen[best].Applied || is.Applied == n.seen[best].Applied && name < best) {
-			best = name
+	var best seen
+	for _, is := range n.seen {
+		if n.able(is, now) && (best.Name == "" || is.precedes(best, ordered, before, now)) {
+			best = is
 		}
 	}
-	return best
+	return best.Name
+}
+
+// precedes reports whether a node rather than another one gets the log; see successor.
+func (n seen) precedes(other seen, ordered, before string, now time.Duration) bool {
+	for _, is := range []func(seen) bool{
+		func(one seen) bool { return one.Name == ordered },
+		func(one seen) bool { return one.fresh(now) },
+		func(one seen) bool { return one.Name == before },
+	} {
+		if is(n) != is(other) {
+			return is(n)
+		}
+	}
+	return cmp.Or(cmp.Compare(other.Applied, n.Applied), cmp.Compare(n.Name, other.Name)) < 0
 }
 
 // Leave implements admin.Cluster.

@@ -28,15 +28,35 @@ func TestMayTake(t *testing.T) {
 	if err := n.mayTake("b"); err != nil {
 		t.Error(err)
 	}
-	if got := n.successor(""); got != "c" {
+	if got := n.successor("", ""); got != "c" {
 		t.Errorf("%s would get the log, and c has more of it", got)
 	}
-	if b, c := n.successor("b"), n.successor("a"); b != "b" || c != "c" {
-		t.Errorf("%s would get the log where it is to be b, and %s where it is to be the owner", b, c)
+	if b, c := n.successor("b", "c"), n.successor("a", ""); b != "b" || c != "c" {
+		t.Errorf("%s would get the log where b is ordered, and %s where the owner is", b, c)
+	}
+	if got := n.successor("", "b"); got != "b" {
+		t.Errorf("%s would get the log, and b was chosen before", got)
+	}
+	stale := good("c", 8)
+	stale.since = now - 2*renewEvery
+	n.seen = seenNodes{"a": good("a", 9), "b": good("b", 7), "c": stale}
+	if b, c := n.successor("", "c"), n.successor("c", ""); b != "b" || c != "c" {
+		t.Errorf("%s would get the log where c was not heard of lately, and %s where c is ordered all the same", b, c)
+	}
+	stale.since = now - takeAfter
+	n.seen["c"] = stale
+	if got := n.successor("c", ""); got != "b" {
+		t.Errorf("%s would get the log where c was ordered and is gone", got)
+	}
+	delete(n.seen, "b")
+	stale.since = now - 2*renewEvery
+	n.seen["c"] = stale
+	if got := n.successor("", ""); got != "c" {
+		t.Errorf("%q would get the log where there is but c, not heard of lately", got)
 	}
 	n.seen = seenNodes{"a": good("a", 9), "b": good("b", 8), "c": good("c", 8)}
 	for range 50 { // asked again, it must not say another
-		if got := n.successor(""); got != "b" {
+		if got := n.successor("", ""); got != "b" {
 			t.Errorf("%s would get the log, and b has as much", got)
 		}
 	}
@@ -49,7 +69,7 @@ func TestMayTake(t *testing.T) {
 		is := good("b", 7)
 		change(&is)
 		n.seen = seenNodes{"a": good("a", 9), "b": is}
-		if n.mayTake("b") == nil || n.mayTake("") == nil || n.successor("") != "" {
+		if n.mayTake("b") == nil || n.mayTake("") == nil || n.successor("", "") != "" {
 			t.Errorf("%s: it may be handed the log", name)
 		}
 	}
