@@ -193,3 +193,27 @@ func TestReserveUsed(t *testing.T) {
 		t.Errorf("a row that cannot be read: %v %v", ok, err)
 	}
 }
+
+// TestNamesOfWhatIsStored checks the names of the registry's rows and streams, and that nothing else is taken for one.
+func TestNamesOfWhatIsStored(t *testing.T) {
+	for want, key := range map[string][]byte{
+		"reservation":    reservationKey(e2eID(1)),
+		"operator":       deskKey(rowOperator, []byte("ana")),
+		"action":         actionKey(1),
+		"first approval": deskKey(rowApproval, make([]byte, 16)),
+	} {
+		if got := RowName(key); got != want {
+			t.Errorf("%q is named %q, want %q", key, got, want)
+		}
+	}
+	for _, key := range [][]byte{nil, {}, {rowDesk}, {rowDesk, 0}, []byte("t"), layout.EndToEndKey(e2eID(1))} {
+		if got := RowName(key); got != "" {
+			t.Errorf("%q is named %q", key, got)
+		}
+	}
+	for stream, want := range map[wal.Stream]string{Stream: "registry", ReservationStream: "reservations", OperatorStream: "operators", 1: "", wal.Stream(pix.LastAccountID): ""} {
+		if got := StreamName(stream); got != want || Owns(stream) != (want != "") {
+			t.Errorf("stream %d is %q, the registry's: %v", stream, got, Owns(stream))
+		}
+	}
+}

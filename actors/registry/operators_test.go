@@ -3,12 +3,14 @@ package registry
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/pix"
 	"pixd/wal"
+	"pixd/wal/waltest"
 )
 
 // desk is operators over a store that can be opened again.
@@ -207,5 +209,71 @@ func TestDeskRefusesOthers(t *testing.T) {
 		if r.Seq = 2; NewDesk().Apply(&r) == nil {
 			t.Errorf("%v is applied out of order", r.Kind)
 		}
+	}
+}
+
+// TestLongActions checks that a request's body and path are kept up to their bounds, cut between two characters, and
+// that a cut is shown.
+func TestLongActions(t *testing.T) {
+	d := newDesk(t)
+	for _, c := range []struct{ body, want string }{
+		{strings.Repeat("a", longestBody), strings.Repeat("a", longestBody)},
+		{strings.Repeat("a", longestBody+1), strings.Repeat("a", longestBody) + "…"},
+		{strings.Repeat("a", longestBody-1) + "ção", strings.Repeat("a", longestBody-1) + "…"},
+		{strings.Repeat("a", longestBody-2) + "ção", strings.Repeat("a", longestBody-2) + "ç…"},
+		{strings.Repeat("\x80", longestBody+1), "…"}, // no character begins there
+		{"a\xffb", "a\uFFFDb"},
+	} {
+		if _, err := d.Begin(Action{Operator: "ana", Method: "POST", Path: "/" + strings.Repeat("p", longestPath), Body: c.body}); err != nil {
+			t.Fatal(err)
+		}
+		kept, _, err := d.Actions("", 0, 1)
+		if err != nil || len(kept) != 1 {
+			t.Fatal(kept, err)
+		}
+		if kept[0].Body != c.want {
+			t.Errorf("of %.20q… (%d bytes) %d bytes are kept, want %d", c.body, len(c.body), len(kept[0].Body), len(c.want))
+		}
+		if want := "/" + strings.Repeat("p", longestPath-1) + "…"; kept[0].Path != want {
+			t.Errorf("a path of %d bytes is kept", len(kept[0].Path))
+		}
+	}
+}
+
+// TestDeskBehindForGood checks that, after the journal refused an entry, every later change of operators is
+// answered with an error, although the journal would take it.
+func TestDeskBehindForGood(t *testing.T) {
+	j := &refusing{InMemory: waltest.NewInMemory()}
+	o, err := OpenOperators(j, func() pix.Millis { return 7 }, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.on = true
+	if _, err := o.Add("ana", Admin, "token"); err == nil {
+		t.Error("added, and nothing is written")
+	}
+	j.on = false
+	if _, err := o.Add("bia", Admin, "another token"); !errors.Is(err, errBehind) {
+		t.Error("after a refusal:", err)
+	}
+	if all := o.All(); len(all) != 0 {
+		t.Errorf("%+v", all)
+	}
+}
+
+// TestRoleNames checks that each role is written as it is read, and no other name is read.
+func TestRoleNames(t *testing.T) {
+	for role, name := range map[Role]string{Viewer: "viewer", Writer: "operator", Admin: "admin"} {
+		if got, ok := ParseRole(name); got != role || !ok || role.String() != name {
+			t.Errorf("%q is read as %v (%v)", name, got, ok)
+		}
+	}
+	for _, name := range []string{"", "root", "Viewer"} {
+		if got, ok := ParseRole(name); ok {
+			t.Errorf("%q is read as %v", name, got)
+		}
+	}
+	if got := Role(0).String() + ", " + (Admin + 1).String(); got != "role 0, role 4" {
+		t.Error(got)
 	}
 }

@@ -127,3 +127,46 @@ func TestLateRegistration(t *testing.T) {
 		}
 	}
 }
+
+// TestRemovalIsNamed checks what a removal returns, whose a key is, and that open removals are listed in the order in
+// which their keys were reserved, also after a restart.
+func TestRemovalIsNamed(t *testing.T) {
+	fs := vfs.NewMem()
+	s, err := wal.Open(wal.Options{Dir: "journal", FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := open(t, s)
+	register(t, g, 1)
+	for _, name := range []string{"c", "a", "b"} {
+		if _, err := g.ReservePixKey(1, pix.Key{Type: pix.KeyEmail, Value: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if owner, ok := g.KeyOwner("a"); owner != 1 || !ok {
+		t.Errorf("a is of %v (%v)", owner, ok)
+	}
+	if owner, ok := g.KeyOwner("d"); owner != 0 || ok {
+		t.Errorf("d is of %v (%v)", owner, ok)
+	}
+	for _, name := range []string{"b", "a", "c"} {
+		if k, err := g.RemovePixKey(1, name); err != nil || k == nil || k.Key != name || k.Account != 1 {
+			t.Errorf("removed %+v (%v)", k, err)
+		}
+	}
+	order := func() (names string) {
+		for _, k := range g.Removals() {
+			names += k.Key
+		}
+		return names
+	}
+	if got := order(); got != "cab" {
+		t.Errorf("open: %s", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if g = open(t, openStore(t, fs)); order() != "cab" {
+		t.Errorf("open after a restart: %s", order())
+	}
+}

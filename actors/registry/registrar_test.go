@@ -329,3 +329,25 @@ func TestRegistrarGoesOn(t *testing.T) {
 		end()
 	})
 }
+
+// TestRoundReminds checks that, after a restart, the next round tells the scheme of each key again that it had taken
+// before, once, and of no key that was removed since.
+func TestRoundReminds(t *testing.T) {
+	r, s, opened := newRegistrar(t)
+	if _, err := r.Registry.ReservePixKey(1, shopKey); err != nil {
+		t.Fatal(err)
+	}
+	r.Tell("k")
+	r = opened()
+	r.Begin(t.Context())
+	if _, err := r.Registry.RemovePixKey(1, "k"); err != nil {
+		t.Fatal(err)
+	}
+	s.calls = nil
+	r.Round(t.Context())
+	r.Round(t.Context())
+	slices.Sort(s.calls)
+	if want := []string{"deregister k 1", "register first1 1", "register first2 2"}; !slices.Equal(s.calls, want) {
+		t.Errorf("the scheme heard %q, want %q", s.calls, want)
+	}
+}
