@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -240,6 +241,41 @@ func TestOwnTimeAddsUp(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	})
+}
+
+// watched is a scheme that keeps the context of each call, and how many places were taken during it.
+type watched struct {
+	scheme.Unassigned
+	lanes  *Lanes
+	calls  []context.Context
+	places []int
+}
+
+// Lookup implements scheme.Scheme.
+func (w *watched) Lookup(ctx context.Context, _ scheme.Query) (pix.Party, error) {
+	w.calls, w.places = append(w.calls, ctx), append(w.places, w.lanes.Counts().Payments.InUse)
+	return pix.Party{}, errors.New("down")
+}
+
+// TestRunnerUsesLanes checks that a child with lanes makes each call on a place of theirs, that a call's context ends with
+// the job, so that it keeps nothing in memory, and that without lanes no place is taken.
+func TestRunnerUsesLanes(t *testing.T) {
+	for _, places := range []int{1, 0} {
+		l := newLanes()
+		w := &watched{lanes: l}
+		r := &Runner{Context: t.Context(), Scheme: w, Timeout: time.Minute}
+		if places > 0 {
+			r.Lanes = l
+		}
+		j := job
+		r.carry(&j)
+		if len(w.calls) != 1 || w.places[0] != places || l.Counts().Payments.InUse != 0 {
+			t.Fatalf("%d calls on %v places", len(w.calls), w.places)
+		}
+		if w.calls[0].Err() == nil {
+			t.Error("the context of a call outlives the job")
+		}
+	}
 }
 
 // TestCalls checks that each place of the lanes has a connection to the scheme.

@@ -116,6 +116,25 @@ func TestProbes(t *testing.T) {
 	})
 }
 
+// TestUnheardProbe checks that, while the scheme leaves a probe without an answer, the next job asks after the time
+// between two probes, and not in the next tick.
+func TestUnheardProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes()
+		for range 5 {
+			l.pace.failed()
+			l.pace.again(t.Context(), 1)
+		}
+		for range 3 {
+			began := time.Now()
+			l.pace.again(t.Context(), 1)
+			if wait := time.Since(began); wait < 1600*time.Millisecond || wait > 1600*time.Millisecond+paceLimits.tick {
+				t.Errorf("a further probe after %v", wait)
+			}
+		}
+	})
+}
+
 // TestRisingRate checks how many jobs ask in each tick once a call is answered: one, then twice as many
 // each time, and from full on all.
 func TestRisingRate(t *testing.T) {
