@@ -2,6 +2,7 @@ package account
 
 import (
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -97,6 +98,17 @@ func TestRefusedHold(t *testing.T) {
 		t.Errorf("%+v, %d lookups", w.totals(1), w.scheme.lookups.Load())
 	}
 	w.must(1, payoutTo(1, nil))
+	var children []string
+	for _, pids := range w.system.ProcessRegistry.LocalPIDs.LocalPIDs {
+		for _, id := range pids.Keys() {
+			if strings.Contains(id, "/") {
+				children = append(children, id)
+			}
+		}
+	}
+	if len(children) != 1 {
+		t.Errorf("the child actor that the refused entry was to start is not used again: %q", children)
+	}
 }
 
 // TestRefusedRead checks that a read does not show a change whose entry counts as durable
