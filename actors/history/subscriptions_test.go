@@ -2,6 +2,8 @@ package history
 
 import (
 	"bytes"
+	"errors"
+	"slices"
 	"testing"
 
 	"pixd/actors/layout"
@@ -86,5 +88,76 @@ func TestLooksOfAllDeliveries(t *testing.T) {
 	}
 	if all, next, err = h.AllDeliveries(0, 0, 0, next, 5); err != nil || len(all) != 0 || next != nil {
 		t.Errorf("%d deliveries, the next %x (%v)", len(all), next, err)
+	}
+}
+
+// TestDeliveryPages checks that the pages of one subscription's deliveries have each of them once: those that wait in the
+// order in which they are due, those that were delivered with the newest event first.
+func TestDeliveryPages(t *testing.T) {
+	const deliveries = 7
+	b := newBook(t)
+	h := New(b.store)
+	b.hook(1)
+	to := layout.Target{Account: 1, Number: 1}
+	rows := &wal.Entry{Stream: 1, Shared: true}
+	var waiting, delivered []uint64
+	for n := range 2 * deliveries {
+		b.now++
+		b.received(1, payment(n), 10)
+		r := b.records[1][len(b.records[1])-1]
+		sequence := r.Event(0).Sequence
+		if n%2 == 0 {
+			waiting = append(waiting, sequence)
+			continue
+		}
+		delivered = append([]uint64{sequence}, delivered...)
+		done := layout.DeliveryStatus{Record: r.Seq, CreatedAt: r.Time}
+		rows.Ops = append(rows.Ops, wal.Op{Kind: wal.OpDelete, Key: layout.PendingKey(to, r.Time, sequence)},
+			wal.Op{Kind: wal.OpSet, Key: layout.DeliveryKey(to, layout.DeliveryDelivered, sequence), Value: done.Encode()})
+	}
+	b.write(rows)
+	for state, want := range map[layout.DeliveryState][]uint64{layout.DeliveryPending: waiting, layout.DeliveryDelivered: delivered, layout.DeliveryDead: nil} {
+		for size := 1; size <= deliveries+1; size++ {
+			var got []uint64
+			for number := 1; ; number++ {
+				page, err := h.Deliveries(to, state, layout.Page{Number: number, Size: size})
+				if err != nil || len(page) > size {
+					t.Fatalf("state %v: %d deliveries on page %d of %d (%v)", state, len(page), number, size, err)
+				}
+				for _, d := range page {
+					got = append(got, d.Event.Sequence)
+				}
+				if len(page) == 0 {
+					break
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("state %v, pages of %d: %v, want %v", state, size, got, want)
+			}
+		}
+	}
+}
+
+// TestDeliveryOfNoEvent checks that a delivery whose row names an event that its record does not have is damage.
+func TestDeliveryOfNoEvent(t *testing.T) {
+	b := newBook(t)
+	h := New(b.store)
+	b.hook(1)
+	to := layout.Target{Account: 1, Number: 1}
+	b.received(1, payment(1), 10)
+	r := b.records[1][len(b.records[1])-1]
+	for name, row := range map[string]struct {
+		index    int
+		sequence uint64
+	}{"index": {len(r.Events), r.Event(0).Sequence}, "sequence": {0, r.Event(0).Sequence + 99}} {
+		status := layout.DeliveryStatus{Record: r.Seq, Event: uint8(row.index), CreatedAt: r.Time}
+		b.write(&wal.Entry{Stream: 1, Shared: true, Ops: []wal.Op{
+			{Kind: wal.OpSet, Key: layout.DeliveryKey(to, layout.DeliveryDead, row.sequence), Value: status.Encode()},
+		}})
+		var damage *wal.Damage
+		if got, err := h.Deliveries(to, layout.DeliveryDead, page1); !errors.As(err, &damage) {
+			t.Errorf("wrong %s: %+v (%v)", name, got, err)
+		}
+		b.write(&wal.Entry{Stream: 1, Shared: true, Ops: []wal.Op{{Kind: wal.OpDelete, Key: layout.DeliveryKey(to, layout.DeliveryDead, row.sequence)}}})
 	}
 }
