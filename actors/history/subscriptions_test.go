@@ -3,7 +3,10 @@ package history
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"pixd/actors/layout"
@@ -159,5 +162,140 @@ func TestDeliveryOfNoEvent(t *testing.T) {
 			t.Errorf("wrong %s: %+v (%v)", name, got, err)
 		}
 		b.write(&wal.Entry{Stream: 1, Shared: true, Ops: []wal.Op{{Kind: wal.OpDelete, Key: layout.DeliveryKey(to, layout.DeliveryDead, row.sequence)}}})
+	}
+}
+
+// TestDeliveryByEvent checks that each delivery is found by its event's sequence, whatever its state, that of a record with
+// several events too, and none by the sequence of another event, of none, or of one whose delivery was dropped.
+func TestDeliveryByEvent(t *testing.T) {
+	b := newBook(t)
+	h := New(b.store)
+	b.received(1, payment(99), 10) // before there was a subscription
+	all := pix.EventMask(0)
+	for _, kind := range b.records[1][len(b.records[1])-1].Events {
+		all = all.With(kind)
+	}
+	b.decide(1, ledger.Subscribe{URL: "https://merchant.example/hook", Events: all, Secret: make([]byte, 32)})
+	to := layout.Target{Account: 1, Number: 1}
+	rows := &wal.Entry{Stream: 1, Shared: true}
+	want := map[uint64]layout.DeliveryState{}
+	events := map[uint64]*ledger.Record{}
+	for n := range 12 {
+		b.now += 10
+		b.received(1, payment(n), 10)
+		r := b.records[1][len(b.records[1])-1]
+		for i := range r.Events {
+			sequence := r.Event(i).Sequence
+			events[sequence], want[sequence] = r, layout.DeliveryPending
+			state := []layout.DeliveryState{layout.DeliveryPending, layout.DeliveryDelivered, layout.DeliveryDead, 0}[(n+i)%4]
+			if state == layout.DeliveryPending {
+				continue
+			}
+			rows.Ops = append(rows.Ops, wal.Op{Kind: wal.OpDelete, Key: layout.PendingKey(to, r.Time, sequence)})
+			if delete(want, sequence); state != 0 {
+				done := layout.DeliveryStatus{Record: r.Seq, Event: uint8(i), CreatedAt: r.Time}
+				rows.Ops = append(rows.Ops, wal.Op{Kind: wal.OpSet, Key: layout.DeliveryKey(to, state, sequence), Value: done.Encode()})
+				want[sequence] = state
+			}
+		}
+	}
+	last := slices.Max(slices.Collect(maps.Keys(events)))
+	if _, waits := want[last]; !waits || int(last) == len(events) {
+		t.Fatalf("the last of %d events, %d, has no delivery", len(events), last)
+	}
+	b.write(rows)
+	for sequence := range last + 3 {
+		d, err := h.Delivery(to, sequence)
+		state, there := want[sequence]
+		switch {
+		case err != nil || (d != nil) != there:
+			t.Errorf("event %d: %+v, there %v (%v)", sequence, d, there, err)
+		case d != nil && (d.State != state || d.Event.Sequence != sequence || d.Event.Record.Seq != events[sequence].Seq):
+			t.Errorf("event %d: %+v, want state %v of record %d", sequence, d, state, events[sequence].Seq)
+		}
+	}
+	if d, err := h.Delivery(layout.Target{Account: 9, Number: 1}, 1); d != nil || err != nil {
+		t.Errorf("an account that is not there: %+v (%v)", d, err)
+	}
+}
+
+// TestListsOfOperators checks that an operator's lists of subscriptions and of deliveries have those of one account, or of one
+// subscription, or in one state, alone, on pages of any size.
+func TestListsOfOperators(t *testing.T) {
+	b := newBook(t)
+	h := New(b.store)
+	for _, id := range []pix.AccountID{1, 1, 2} {
+		b.hook(id)
+	}
+	rows := &wal.Entry{Stream: 1, Shared: true}
+	for n := range 6 {
+		b.now++
+		b.received(pix.AccountID(1+n%2), payment(n), 10)
+		r := b.records[1][max(len(b.records[1])-1, 0)]
+		if sequence := r.Event(0).Sequence; n == 2 {
+			to := layout.Target{Account: 1, Number: 2}
+			dead := layout.DeliveryStatus{Record: r.Seq, CreatedAt: r.Time}
+			rows.Ops = append(rows.Ops, wal.Op{Kind: wal.OpDelete, Key: layout.PendingKey(to, r.Time, sequence)},
+				wal.Op{Kind: wal.OpSet, Key: layout.DeliveryKey(to, layout.DeliveryDead, sequence), Value: dead.Encode()})
+		}
+	}
+	b.write(rows)
+	for _, c := range []struct {
+		account pix.AccountID
+		number  uint32
+		state   layout.DeliveryState
+		want    string // account and number of the subscription of each
+	}{
+		{0, 0, 0, "1/1 1/1 1/1 1/2 1/2 1/2 2/1 2/1 2/1"},
+		{1, 0, 0, "1/1 1/1 1/1 1/2 1/2 1/2"},
+		{2, 0, 0, "2/1 2/1 2/1"},
+		{1, 2, 0, "1/2 1/2 1/2"},
+		{1, 2, layout.DeliveryDead, "1/2"},
+		{0, 0, layout.DeliveryDead, "1/2"},
+		{0, 0, layout.DeliveryPending, "1/1 1/1 1/1 1/2 1/2 2/1 2/1 2/1"},
+		{2, 0, layout.DeliveryDead, ""},
+		{1, 3, 0, ""},
+		{3, 0, 0, ""},
+	} {
+		for size := 1; size < 11; size++ {
+			var got []string
+			for next := []byte(nil); ; {
+				page, more, err := h.AllDeliveries(c.account, c.number, c.state, next, size)
+				if err != nil || len(page) > size {
+					t.Fatalf("%+v: %d deliveries on a page of %d (%v)", c, len(page), size, err)
+				}
+				for _, d := range page {
+					got = append(got, fmt.Sprintf("%d/%d", d.Target.Account, d.Target.Number))
+				}
+				if next = more; next == nil {
+					break
+				}
+			}
+			if all := strings.Join(got, " "); all != c.want {
+				t.Errorf("%+v, pages of %d: %s", c, size, all)
+			}
+		}
+	}
+	for account, want := range map[pix.AccountID]int{0: 3, 1: 2, 2: 1, 3: 0} {
+		for size := 1; size < 5; size++ {
+			got := 0
+			for next := []byte(nil); ; {
+				page, more, err := h.AllSubscriptions(account, next, size)
+				if err != nil || len(page) > size {
+					t.Fatalf("%d subscriptions on a page of %d (%v)", len(page), size, err)
+				}
+				for _, s := range page {
+					if got++; account != 0 && s.ID.Account() != account {
+						t.Errorf("%v is listed for %v", s.ID, account)
+					}
+				}
+				if next = more; next == nil {
+					break
+				}
+			}
+			if got != want {
+				t.Errorf("account %d, pages of %d: %d subscriptions", account, size, got)
+			}
+		}
 	}
 }
