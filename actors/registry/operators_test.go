@@ -277,3 +277,47 @@ func TestRoleNames(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestOperatorNames checks what can be an operator's name, at the bounds of its length too.
+func TestOperatorNames(t *testing.T) {
+	for _, name := range []string{"a", "Ana", "ana.b_c-d@e+f", "joão", "7", "a.", "sk", "rooted", strings.Repeat("ã", longestName)} {
+		if !ValidOperatorName(name) {
+			t.Errorf("%q is refused", name)
+		}
+	}
+	for _, name := range []string{
+		"", ".", "...", "root", "Root", "ROOT", "sk_live", "whsec_1", "ana b", "ana/b", "ana\n", "ana\xff", "a:b", strings.Repeat("a", longestName+1),
+	} {
+		if ValidOperatorName(name) {
+			t.Errorf("%q is taken", name)
+		}
+	}
+}
+
+// TestForgetApprovals checks that first approvals of payouts that wait no more are forgotten, and that one is kept whose payout
+// waits, or of which that cannot be told.
+func TestForgetApprovals(t *testing.T) {
+	d := newDesk(t)
+	over, waiting, unread := pix.TxID{1}, pix.TxID{2}, pix.TxID{3}
+	for _, payout := range []pix.TxID{over, waiting, unread} {
+		if _, err := d.Approve(payout, "ana"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	no := errors.New("not read")
+	err := d.ForgetApprovals(func(payout pix.TxID) (bool, error) {
+		if payout == unread {
+			return false, no
+		}
+		return payout == waiting, nil
+	})
+	if !errors.Is(err, no) {
+		t.Error(err)
+	}
+	for range 2 {
+		if d.FirstApproval(over) != nil || d.FirstApproval(waiting) == nil || d.FirstApproval(unread) == nil {
+			t.Errorf("kept: %v %v %v", d.FirstApproval(over), d.FirstApproval(waiting), d.FirstApproval(unread))
+		}
+		d.again()
+	}
+}

@@ -351,3 +351,34 @@ func TestRoundReminds(t *testing.T) {
 		t.Errorf("the scheme heard %q, want %q", s.calls, want)
 	}
 }
+
+// TestForgetfulScheme checks that a scheme which may lose its keys while the process runs is told again, round by round, of the
+// keys of all accounts, and then from the first account on; and that another scheme is not.
+func TestForgetfulScheme(t *testing.T) {
+	for _, forgetful := range []bool{true, false} {
+		r, s, _ := newRegistrar(t)
+		r.Forgetful = forgetful
+		const accounts = 2*remindAtOnce + 3
+		for n := 3; n <= accounts; n++ {
+			key := pix.Key{Type: pix.KeyEVP, Value: fmt.Sprint("first", n)}
+			if _, err := r.Registry.RegisterAccount(pix.AccountID(n), true, ledger.DefaultSettings(), key); err != nil {
+				t.Fatal(err)
+			}
+			r.Tell(key.Value)
+		}
+		for lap := range 2 {
+			clear(s.has)
+			s.calls = nil
+			for range 3 {
+				r.Round(t.Context())
+			}
+			want := 0
+			if forgetful {
+				want = accounts
+			}
+			if len(s.has) != want || len(s.calls) != want {
+				t.Errorf("forgetful %v, lap %d: told of %d keys in %d calls, want %d", forgetful, lap+1, len(s.has), len(s.calls), want)
+			}
+		}
+	}
+}
