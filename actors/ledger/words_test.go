@@ -42,3 +42,19 @@ func TestAvailableIsNeverNegative(t *testing.T) {
 		}
 	}
 }
+
+// TestReturnText checks the description of a return with each of the codes that have words, and with others.
+func TestReturnText(t *testing.T) {
+	for code, want := range map[string]string{
+		"MD06": "Returned by agreement between the parties",
+		"BE08": "Returned because of fraud",
+		"FR01": "Returned because fraud was reported at the receiving side",
+		"SL02": "Returned because of a settlement error",
+		"AC03": "Return from counterparty (AC03)",
+		"":     "Return from counterparty ()",
+	} {
+		if got := returnText(code); got != want {
+			t.Errorf("%s: %q, want %q", code, got, want)
+		}
+	}
+}
