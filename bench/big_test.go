@@ -25,7 +25,7 @@ const (
 	bigRate       = 1500 // payouts per second of the load whose latency counts
 	bigReads      = 5 * time.Second
 	bigIDs        = 20_000 // transactions that are looked up
-	pageRows      = 20     // rows of a page of the statement
+	pageRows      = 10     // rows of a page of the statement: no more than the empty store has of each account once the payouts are made
 	leastCashOuts = 0.85   // of the empty store's rate
 	mostLatency   = 1.5    // of the empty store's p99
 	mostCompacts  = 0.15   // of the processor time that the engine takes, in both stores
@@ -166,7 +166,7 @@ func (s *bigStore) measure(b *testing.B, f *bigFigures) {
 	for i, read := range [3]reads{
 		func() []byte { return account().Get("/balance") },
 		func() []byte { of := ids[rand.IntN(len(ids))]; return of.owner.Get("/transactions/" + of.id) },
-		func() []byte { return account().Get(fmt.Sprintf("/statement?page=%d", 1+rand.IntN(s.pages))) },
+		func() []byte { return account().Get(fmt.Sprintf("/statement?per_page=%d&page=%d", pageRows, 1+rand.IntN(s.pages))) },
 	} {
 		r := Load{Addr: s.Addr, Connections: echoConnections, Duration: bigReads, Source: read}.Run(b.Context())
 		if len(r.Errors) > 0 {
@@ -235,7 +235,7 @@ type owned struct {
 func (s *bigStore) ids(b *testing.B) (ids []owned) {
 	for asked := 0; len(ids) < bigIDs && asked < bigIDs; asked++ {
 		of := s.keys[rand.IntN(len(s.keys))]
-		r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, fmt.Sprintf("http://%s/api/external/statement?page=%d", s.Addr, 1+rand.IntN(s.pages)), nil)
+		r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, fmt.Sprintf("http://%s/api/external/statement?per_page=%d&page=%d", s.Addr, pageRows, 1+rand.IntN(s.pages)), nil)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -253,6 +253,9 @@ func (s *bigStore) ids(b *testing.B) (ids []owned) {
 			b.Fatal(err)
 		}
 		_ = answer.Body.Close()
+		if len(page.Data) < pageRows {
+			b.Fatalf("%s: a page has %d rows of %d: what pages take could not be compared", s.name, len(page.Data), pageRows)
+		}
 		for _, t := range page.Data {
 			if t.ID != "" {
 				ids = append(ids, owned{of, t.ID})
