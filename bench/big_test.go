@@ -166,7 +166,9 @@ func (s *bigStore) measure(b *testing.B, f *bigFigures) {
 	for i, read := range [3]reads{
 		func() []byte { return account().Get("/balance") },
 		func() []byte { of := ids[rand.IntN(len(ids))]; return of.owner.Get("/transactions/" + of.id) },
-		func() []byte { return account().Get(fmt.Sprintf("/statement?per_page=%d&page=%d", pageRows, 1+rand.IntN(s.pages))) },
+		func() []byte {
+			return account().Get(fmt.Sprintf("/statement?per_page=%d&page=%d", pageRows, 1+rand.IntN(s.pages)))
+		},
 	} {
 		r := Load{Addr: s.Addr, Connections: echoConnections, Duration: bigReads, Source: read}.Run(b.Context())
 		if len(r.Errors) > 0 {

@@ -190,7 +190,10 @@ func FuzzReadRequests(f *testing.F) {
 // its own type.
 func TestKeysAsTheDirectorySpellsThem(t *testing.T) {
 	for _, k := range []Key{
-		{"cpf", "52998224725"}, {"cnpj", "11222333000181"}, {"email", "a@b.example"}, {"phone", "+5511999999999"},
+		{"cpf", "52998224725"},
+		{"cnpj", "11222333000181"},
+		{"email", "a@b.example"},
+		{"phone", "+5511999999999"},
 		{"evp", "123e4567-e89b-12d3-a456-426655440000"},
 	} {
 		if got, err := k.parse(); err != nil || keyOf(got) != k {
@@ -198,8 +201,15 @@ func TestKeysAsTheDirectorySpellsThem(t *testing.T) {
 		}
 	}
 	for _, k := range []Key{
-		{}, {"CPF", "52998224725"}, {"random", "123e4567-e89b-12d3-a456-426655440000"}, {"cpf", "529.982.247-25"}, {"cpf", "11222333000181"},
-		{"email", "A@b.example"}, {"phone", "11999999999"}, {"evp", "123E4567-E89B-12D3-A456-426655440000"}, {"evp", ""},
+		{},
+		{"CPF", "52998224725"},
+		{"random", "123e4567-e89b-12d3-a456-426655440000"},
+		{"cpf", "529.982.247-25"},
+		{"cpf", "11222333000181"},
+		{"email", "A@b.example"},
+		{"phone", "11999999999"},
+		{"evp", "123E4567-E89B-12D3-A456-426655440000"},
+		{"evp", ""},
 	} {
 		if got, err := k.parse(); err == nil {
 			t.Errorf("%+v is taken as %+v", k, got)
