@@ -132,10 +132,7 @@ func TestLateRegistration(t *testing.T) {
 // which their keys were reserved, also after a restart.
 func TestRemovalIsNamed(t *testing.T) {
 	fs := vfs.NewMem()
-	s, err := wal.Open(wal.Options{Dir: "journal", FS: fs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openStore(t, fs)
 	g := open(t, s)
 	register(t, g, 1)
 	for _, name := range []string{"c", "a", "b"} {
