@@ -207,6 +207,30 @@ func TestFoundBeyondTheCase(t *testing.T) {
 	}
 }
 
+// TestReturnsWithForeignIDs checks that a case is not resumed while a return that the scheme names has ids that are
+// another account's, or those of another return in the list, and that nothing is debited then.
+func TestReturnsWithForeignIDs(t *testing.T) {
+	for name, change := range map[string]func(h *harness, two []Returned){
+		"another account's": func(h *harness, two []Returned) {
+			h.rows[string(layout.EndToEndKey(two[1].ReturnID))] = layout.EndToEndRow{Account: testAccount + 1, ID: pix.TxID{9}, Seq: 3}.Encode()
+		},
+		"the same id":                 func(_ *harness, two []Returned) { two[1].ID = two[0].ID },
+		"the same id of the scheme's": func(_ *harness, two []Returned) { two[1].ReturnID = two[0].ReturnID },
+	} {
+		h := newHarness(t)
+		h.open(DefaultSettings(), 0)
+		h.paid("a", 10_000)
+		k := h.reported("a", 6_000)
+		h.terms.Epoch++
+		two := h.found([]string{"0123456789a", "0123456789b"}, 1_000, 2_000)
+		change(h, two)
+		d := h.step(ResumeCase{ID: k.ID, Operator: "ana", Returned: two})
+		if d.Refusal == nil || d.Refusal.Code != RefuseReturnOpen || len(d.Records) != 0 {
+			t.Errorf("%s: %+v and %d records", name, d.Refusal, len(d.Records))
+		}
+	}
+}
+
 // TestResumedIsDueNow checks that a case whose deadline has passed meanwhile is due at once by the
 // clock, and not by the stamps, which may be ahead of it.
 func TestResumedIsDueNow(t *testing.T) {

@@ -3,6 +3,7 @@ package ledger
 import (
 	"testing"
 
+	"pixd/actors/layout"
 	"pixd/actors/pix"
 )
 
@@ -45,5 +46,47 @@ func TestFoundInstead(t *testing.T) {
 				t.Errorf("the one that waited is %v (%s), want %v", after.Status, after.ReasonCode, want)
 			}
 		})
+	}
+}
+
+// TestHeldUnderAnotherMinute tells a restored account that the scheme has a payout under an id that ends as its
+// present one does: both ids lead to the payout afterwards.
+func TestHeldUnderAnotherMinute(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 1_000_000)
+	w := h.step(RequestPayout{Amount: 100, Key: pix.Key{Type: pix.KeyEmail, Value: "ana@example.com"}}).Launch[0].Tx
+	scheme := endToEnd("")[:21] + w.EndToEnd[21:]
+	if scheme == w.EndToEnd {
+		t.Fatal("the ids are the same")
+	}
+	d := h.step(ResolveTransfer{ID: w.ID, EndToEnd: scheme, Result: TransferIsSettled, Restored: true})
+	if d.Tx.Status != pix.StatusSettled || d.Tx.EndToEnd != scheme {
+		t.Errorf("it is %v under %s", d.Tx.Status, d.Tx.EndToEnd)
+	}
+	for id, key := range map[string][]byte{w.EndToEnd: layout.EndToEndKey(w.EndToEnd), scheme: layout.SuffixKey(scheme[21:])} {
+		row, ok, err := layout.Find(h, key, layout.DecodeEndToEndRow)
+		if !ok || err != nil || row.ID != w.ID || row.Account != testAccount {
+			t.Errorf("%s leads to %+v (%v)", id, row, err)
+		}
+	}
+}
+
+// TestFoundRefundDescription tells a restored account of refunds that it lacks: each has the description of the
+// scheme's statement, or that of a refund for which a merchant gives none.
+func TestFoundRefundDescription(t *testing.T) {
+	for given, want := range map[string]string{"duplicate order": "duplicate order", "": "Devolução PIX"} {
+		h := newHarness(t)
+		h.open(DefaultSettings(), 0)
+		paid := h.paid("a", 1000)
+		found := FindRefund{
+			ID: pix.NewTxID(h.now, [10]byte{1}), ReturnID: "D" + endToEnd("found")[1:], Original: paid.EndToEnd, Amount: 200, Code: "MD06", Description: given,
+		}
+		for _, found.Result = range []TransferResult{TransferIsSettled, TransferIsAccepted} {
+			d := h.step(found)
+			if d.Tx == nil || d.Tx.Description != want {
+				t.Errorf("given %q, result %v: %+v, want %q", given, found.Result, d.Tx, want)
+			}
+			found.ID, found.ReturnID = pix.NewTxID(h.now, [10]byte{2}), "D"+endToEnd("other")[1:]
+		}
 	}
 }

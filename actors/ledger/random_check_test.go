@@ -252,6 +252,32 @@ func TestManyRefundsAtOnce(t *testing.T) {
 	l.check()
 }
 
+// TestManyRefundsAndTheAgreedOne checks that a case which is agreed while others are owed more than 64 refunds waits
+// for its own, although there is money for it.
+func TestManyRefundsAndTheAgreedOne(t *testing.T) {
+	l := &life{harness: newHarness(t)}
+	l.open(DefaultSettings(), 0)
+	const cases = 5 * maxRefunds
+	l.step1(ReceivePayment{EndToEnd: endToEnd("a"), Amount: 100 * cases, Key: "k"})
+	payout := l.step1(RequestPayout{Amount: 100 * cases, Key: pix.Key{Type: pix.KeyEmail, Value: "a@pix.test"}}).Launch[0].Tx
+	l.step1(ResolveTransfer{ID: payout.ID, EndToEnd: payout.EndToEnd, Result: TransferIsSettled})
+	for n := range cases {
+		d := l.step1(OpenCase{Infraction: fmt.Sprint("inf-", n), EndToEnd: endToEnd("a"), Amount: 100, Situation: "SCAM"})
+		l.step1(CloseCase{ID: d.Case.ID, Result: pix.Agreed})
+	}
+	l.step1(Credit{Kind: pix.TxTED, Amount: 100 * cases})
+	l.step1(ReceivePayment{EndToEnd: endToEnd("b"), Amount: 100, Key: "k"})
+	newest := l.step1(OpenCase{Infraction: "newest", EndToEnd: endToEnd("b"), Amount: 100, Situation: "SCAM"}).Case
+	before := l.account.Totals.Owed
+	if before <= 100*maxRefunds {
+		t.Fatalf("only %d are owed", before)
+	}
+	d := l.step1(CloseCase{ID: newest.ID, Result: pix.Agreed})
+	if owed := l.account.Totals.Owed; len(d.Launch) != maxRefunds || owed != before+newest.Amount-100*maxRefunds {
+		t.Errorf("%d refunds, owed %d, before %d", len(d.Launch), owed, before)
+	}
+}
+
 // step1 carries out a command that must not be refused.
 func (l *life) step1(c Command) Decision {
 	l.t.Helper()

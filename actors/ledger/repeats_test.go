@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"pixd/actors/layout"
@@ -153,5 +154,38 @@ func TestOldIDStaysFound(t *testing.T) {
 	}
 	if row, err := layout.DecodeEndToEndRow(b); err != nil || row.Account != testAccount || row.ID != waits.ID {
 		t.Errorf("%+v %v", row, err)
+	}
+}
+
+// TestMostLikelyID checks which of several ids of equal payouts is taken for the one that moved money: that of the
+// payout which has settled, of one on its way, of one that waits, of one that failed, in this order; and among those
+// alike the newest id, whichever is read first.
+func TestMostLikelyID(t *testing.T) {
+	older, newer := endToEnd(""), pix.EndToEnd("99999004", pix.Millis(2e12), "00000000000")
+	under := func(s pix.TxStatus, endToEnd string) *Transaction {
+		return &Transaction{Kind: pix.TxPayout, Status: s, EndToEnd: endToEnd}
+	}
+	ranks := []pix.TxStatus{pix.StatusFailed, pix.StatusPending, pix.StatusSending, pix.StatusSettled}
+	check := func(want string, all ...*Transaction) {
+		t.Helper()
+		for range 2 {
+			var u use
+			for _, tx := range all {
+				u.name(tx)
+			}
+			if u.endToEnd != want {
+				t.Errorf("%s of %v (%s) and %v (%s)", u.endToEnd, all[0].Status, all[0].EndToEnd, all[1].Status, all[1].EndToEnd)
+			}
+			slices.Reverse(all)
+		}
+	}
+	for i, s := range ranks {
+		check(newer, under(s, older), under(s, newer))
+		for _, less := range ranks[:i] {
+			check(older, under(s, older), under(less, newer))
+		}
+	}
+	if c := (&Chain{EndToEnd: older}); c.holder() != nil {
+		t.Error("an id without a known holder has one")
 	}
 }
