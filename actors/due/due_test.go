@@ -37,6 +37,32 @@ func TestScanner(t *testing.T) {
 	}
 }
 
+// TestScannerAlerts checks that the scanner raises an alert for a task that nobody answers, and neither for one that is
+// answered nor for one that does not run; and that it needs no place for alerts.
+func TestScannerAlerts(t *testing.T) {
+	for _, raises := range []bool{true, false} {
+		s, a := newShelf(), &accounts{}
+		s.due(5, 1, 1, layout.DueDoubt)
+		m := newMachine()
+		tasks := look(t, m, 10, s)
+		var alerts ledger.Alerts
+		if raises {
+			alerts = a
+		}
+		scanner := NewScanner(m, s, func() pix.Reading { return reading(10) }, alerts, slog.New(slog.DiscardHandler))
+		scanner.Done(Task{Account: 1, ID: txID(9)}, Result{Unheard: true})
+		if n := a.alerts.Load(); n != 0 {
+			t.Errorf("%d alerts about a task that does not run", n)
+		}
+		scanner.Done(tasks[0], Result{Unheard: true})
+		again := look(t, m, 10_000, s)
+		scanner.Done(again[0], Result{})
+		if n := a.alerts.Load(); (n == 1) != raises {
+			t.Errorf("%d alerts", n)
+		}
+	}
+}
+
 // accounts ends each task at once. The result of the first task is Unheard.
 type accounts struct {
 	scanner       *Scanner

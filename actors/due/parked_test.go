@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pixd/actors/layout"
+	"pixd/actors/ledger"
 	"pixd/actors/pix"
 )
 
@@ -222,6 +223,79 @@ func TestDroppedIsForgotten(t *testing.T) {
 	}
 	if l, ok := p.due(30, func() bool { return true }); !ok || l.due.ID != txID(2) || len(p.byID) != 0 {
 		t.Errorf("%+v, %v", l, ok)
+	}
+	p.add(later{layout.Due{ID: txID(4)}, 10, hopelessAfter})
+	p.add(later{layout.Due{ID: txID(5)}, 20, 0})
+	if !p.has(txID(4)) || p.has(txID(5)) {
+		t.Errorf("there is hope after %d tries: %v", hopelessAfter, p.byID)
+	}
+}
+
+// unread is a shelf of which single rows can't be read for a while.
+type unread struct {
+	*shelf
+	on bool
+}
+
+func (u *unread) Get(key []byte) ([]byte, bool, error) {
+	if u.on {
+		return nil, false, errDisk
+	}
+	return u.shelf.Get(key)
+}
+
+// TestUnreadPostponedTaskWaits checks that a postponed task whose row can't be read when its time comes runs once it
+// can be read, and not only when all rows are looked through again.
+func TestUnreadPostponedTaskWaits(t *testing.T) {
+	s, m := &unread{shelf: newShelf()}, newMachine()
+	s.due(100, 1, 1, layout.DueDoubt)
+	s.accept(1, 1)
+	tasks := look(t, m, 10_000, s.shelf)
+	if len(tasks) != 1 {
+		t.Fatalf("%d tasks", len(tasks))
+	}
+	m.Done(tasks[0], Result{Again: 11_000}, 10_000)
+	s.on = true
+	if _, err := m.Tick(reading(11_000), s); !errors.Is(err, errDisk) {
+		t.Fatal(err)
+	}
+	s.on = false
+	if next, err := m.Tick(reading(11_001), s); err != nil || !slices.Equal(ids(next), []int{1}) {
+		t.Errorf("then %v (%v)", ids(next), err)
+	}
+}
+
+// TestQuarantinedTasks checks that of an account that is quarantined neither a postponed task runs again nor one of
+// those with which a process starts, while those of another account do.
+func TestQuarantinedTasks(t *testing.T) {
+	b := DefaultBounds()
+	b.AtOnce, b.Share = 2, 2
+	s, m := newShelf(), New(3000, 1<<60, b)
+	for n := range 3 {
+		s.due(pix.Millis(100+n), 1, n, layout.DueDoubt)
+		s.due(pix.Millis(200+n), 2, 10+n, layout.DueDoubt)
+	}
+	var later, closed, ran int
+	for now := pix.Millis(10_000); now < 60_000; now += 100 {
+		for _, one := range look(t, m, now, s) {
+			switch {
+			case one.Account == 2:
+				ran++
+				ends(m, s, one, now)
+			case later == 0:
+				later++
+				m.Done(one, Result{Again: now + 1_000}, now)
+			case closed == 0:
+				closed++
+				m.Done(one, Result{Err: ledger.ErrQuarantined}, now)
+			default:
+				t.Errorf("at %d: %+v", now, one)
+				m.Done(one, Result{Err: ledger.ErrQuarantined}, now)
+			}
+		}
+	}
+	if later+closed != 2 || ran != 3 {
+		t.Errorf("%d and %d of the one, %d of the other", later, closed, ran)
 	}
 }
 

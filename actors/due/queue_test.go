@@ -126,6 +126,67 @@ func TestSkippedTriesAreBounded(t *testing.T) {
 	rests(t, m)
 }
 
+// TestTriesOfARound checks how many tries a round makes that all end alike: what the limit refuses, and what nobody
+// answers, uses up the round; a failure is replaced by another try, and so is what passes.
+func TestTriesOfARound(t *testing.T) {
+	for _, c := range []struct {
+		result Result
+		tries  int
+	}{
+		{Result{Queued: true}, 4},
+		{Result{Unheard: true}, 4},
+		{Result{Err: errDisk}, 4 + 10},
+		{Result{Queued: true, Skipped: true}, 4 + 10},
+		{Result{}, 100},
+	} {
+		b := DefaultBounds()
+		b.Probes, b.Skip = 4, 10
+		s, m, tries := newShelf(), New(3000, 1<<60, b), 0
+		for n := range 100 {
+			s.queue(own, 1+n)
+		}
+		for next := look(t, m, 10_000, s); len(next) > 0; next = look(t, m, 10_000, s) {
+			tries += len(next)
+			for _, one := range next {
+				m.Done(one, c.result, 10_000)
+			}
+		}
+		if tries != c.tries {
+			t.Errorf("%+v: %d tries, want %d", c.result, tries, c.tries)
+		}
+		rests(t, m)
+	}
+}
+
+// TestNextRoundWaitsForAnswers checks that a round begins three seconds after the last answer of the scheme in the
+// one before; the end of a try that made no lookup puts it off no further.
+func TestNextRoundWaitsForAnswers(t *testing.T) {
+	for _, c := range []struct {
+		result Result
+		begins pix.Millis
+	}{
+		{Result{Queued: true}, 15_000},
+		{Result{Queued: true, Skipped: true}, 13_000},
+		{Result{Err: errDisk}, 13_000},
+	} {
+		s, m := newShelf(), newMachine()
+		s.queue(own, 1)
+		for _, one := range look(t, m, 10_000, s) {
+			m.Done(one, c.result, 12_000)
+		}
+		for at := pix.Millis(12_000); at <= c.begins; at += 500 {
+			for _, one := range look(t, m, at, s) {
+				if m.Done(one, Result{Queued: true}, at); at < c.begins {
+					t.Errorf("%+v: tried again at %d", c.result, at)
+				}
+			}
+		}
+		if l := m.limits[limitOf(own)]; l.next != c.begins+3_000 {
+			t.Errorf("%+v: no round begins at %d", c.result, c.begins)
+		}
+	}
+}
+
 // TestSlowTries checks that, while a payout is being tried for a long time, it is not tried
 // a second time, it counts towards the 64 tries at a time, and the other payouts still have
 // their turn.

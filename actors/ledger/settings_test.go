@@ -57,8 +57,6 @@ func TestSettingsBounds(t *testing.T) {
 		{"1,000 CNPJs", func(s *Settings) { s.AuthorizedCNPJs = cnpjs(1000) }, ""},
 		{"1,001 CNPJs", func(s *Settings) { s.AuthorizedCNPJs = cnpjs(1001) }, "authorized_cnpjs"},
 		{"a CPF for a CNPJ", func(s *Settings) { s.AuthorizedCNPJs = []string{"12345678909"} }, "authorized_cnpjs"},
-		{"a name and a city", func(s *Settings) { s.Name, s.City = "", "" }, "name"},
-		{"a city and a window", func(s *Settings) { s.City, s.RepeatWindow = "", 0 }, "city"},
 	} {
 		s := DefaultSettings()
 		s.Name, s.Document = "Loja", "11222333000181"
@@ -69,6 +67,26 @@ func TestSettingsBounds(t *testing.T) {
 		case r == nil || r.Code != RefuseSetting || r.Field != c.field:
 			t.Errorf("%s: %+v, want a refusal of %q", c.name, r, c.field)
 		}
+	}
+	s := Settings{CashInFee: Fee{Fixed: -1}, CashOutFee: Fee{Fixed: -1}, CashOutCeiling: -1, ApprovalThreshold: amount(-1), AuthorizedCNPJs: []string{""}}
+	for _, c := range []struct {
+		field string
+		right func()
+	}{
+		{"name", func() { s.Name = "Loja" }},
+		{"document", func() { s.Document = "11222333000181" }},
+		{"city", func() { s.City = "X" }},
+		{"fees.cash_in", func() { s.CashInFee = Fee{} }},
+		{"fees.cash_out", func() { s.CashOutFee = Fee{} }},
+		{"cash_out_ceiling", func() { s.CashOutCeiling = 0 }},
+		{"approval_threshold", func() { s.ApprovalThreshold = nil }},
+		{"repeat_window", func() { s.RepeatWindow = MinRepeatWindow }},
+		{"authorized_cnpjs", func() { s.AuthorizedCNPJs = nil }},
+	} {
+		if r := s.Normalise(); r == nil || r.Field != c.field {
+			t.Errorf("%+v is told before %s", r, c.field)
+		}
+		c.right()
 	}
 }
 
@@ -88,5 +106,9 @@ func TestAuthorizedCNPJs(t *testing.T) {
 		if s.RefusesPayoutTo(document) != refused {
 			t.Errorf("%s: refused %v", document, !refused)
 		}
+	}
+	s.BlockCNPJOut = false
+	if s.RefusesPayoutTo("11222333000262") {
+		t.Error("refused, though nothing is blocked")
 	}
 }

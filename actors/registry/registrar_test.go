@@ -380,5 +380,13 @@ func TestForgetfulScheme(t *testing.T) {
 				t.Errorf("forgetful %v, lap %d: told of %d keys in %d calls, want %d", forgetful, lap+1, len(s.has), len(s.calls), want)
 			}
 		}
+		clear(s.has)
+		s.down = true
+		r.Round(t.Context())
+		s.down = false
+		r.Round(t.Context())
+		if _, told := s.has["first1"]; told != forgetful || forgetful && len(s.has) != remindAtOnce {
+			t.Errorf("forgetful %v: after a round that failed, %d keys are told", forgetful, len(s.has))
+		}
 	}
 }

@@ -258,7 +258,8 @@ func (w *watched) Lookup(ctx context.Context, _ scheme.Query) (pix.Party, error)
 }
 
 // TestRunnerUsesLanes checks that a child with lanes makes each call on a place of theirs, that a call's context ends with
-// the job, so that it keeps nothing in memory, and that without lanes no place is taken.
+// the job, so that it keeps nothing in memory, and that
+// without lanes the call is made too, and its context ends too.
 func TestRunnerUsesLanes(t *testing.T) {
 	for _, places := range []int{1, 0} {
 		l := newLanes()
