@@ -319,3 +319,49 @@ func TestReservesOwn(t *testing.T) {
 		t.Errorf("reserved %q", w.own)
 	}
 }
+
+// TestReservesFirst checks that no movement is booked before each id is reserved, nor where one cannot be, which ends
+// the catch-up with the error.
+func TestReservesFirst(t *testing.T) {
+	w := newWorld(t, payout(1, payment))
+	w.known[merchant] = true
+	taken := errors.New("the registry is full")
+	r := w.runner()
+	r.Reserve = func(pix.AccountID, string) (bool, error) {
+		time.Sleep(20 * time.Millisecond)
+		return false, taken
+	}
+	s, _ := Begin(1000)
+	if err := r.Run(t.Context(), s); !errors.Is(err, taken) || !strings.HasPrefix(err.Error(), "catch up: ") || len(w.booked) != 0 || s.Done != 0 {
+		t.Errorf("%+v, booked %q: %v", s, w.booked, err)
+	}
+}
+
+// TestNotAskedOnceEnded checks that the scheme is not asked once the context has ended, and that a question which
+// stays without an answer is named.
+func TestNotAskedOnceEnded(t *testing.T) {
+	w := newWorld(t, payout(1, payment))
+	ended, end := context.WithCancel(t.Context())
+	end()
+	s, _ := Begin(1000)
+	if err := w.runner().Run(ended, s); !errors.Is(err, context.Canceled) || len(w.asked) != 0 {
+		t.Errorf("asked %q: %v", w.asked, err)
+	}
+	w.failing = tries
+	if err := w.runner().Run(t.Context(), s); !errors.Is(err, scheme.ErrUnassigned) || !strings.HasPrefix(err.Error(), "catch up: ") || len(w.asked) != tries {
+		t.Errorf("asked %q: %v", w.asked, err)
+	}
+}
+
+// TestBadReturnID checks that a return whose id is not in the scheme's form is kept aside.
+func TestBadReturnID(t *testing.T) {
+	back := scheme.Refund{Tx: pix.TxID{1}, EndToEnd: "D" + payment[1:], Original: payment, Account: merchant, Amount: 1, Reason: "MD06"}
+	for id, booked := range map[string]uint64{back.EndToEnd: 1, payment: 0, "D1": 0} {
+		back.EndToEnd = id
+		w := newWorld(t, scheme.Movement{At: 999, Notice: scheme.Notice{Kind: scheme.RefundSettled, EndToEnd: payment, ReturnID: id, Tx: back.Tx, Account: merchant}, Refund: back})
+		w.known[merchant] = true
+		if _, s := w.run(); s.Booked != booked || s.Aside != 1-booked {
+			t.Errorf("%s: %+v", id, s)
+		}
+	}
+}

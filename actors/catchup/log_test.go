@@ -59,16 +59,24 @@ func TestTellsHowFarItIs(t *testing.T) {
 		"from an earlier place": {State{Since: 1000, After: "p2", Done: 2, Total: 6}, 200 * time.Millisecond, []string{
 			`level=INFO msg="the scheme's movements since the restore are read" read=6 booked=4 kept_aside=0 per_second=4`,
 		}},
+		"each page in five seconds": {State{Since: 1000, After: "p4", Done: 4, Total: 6}, 5 * time.Second, []string{
+			`level=INFO msg="catching up with the scheme" read=5 booked=1 kept_aside=0 per_second=0 of=6 left=5s`,
+			`level=INFO msg="catching up with the scheme" read=6 booked=2 kept_aside=0 per_second=0`,
+			`level=INFO msg="the scheme's movements since the restore are read" read=6 booked=2 kept_aside=0 per_second=0`,
+		}},
 		"all at once": {State{Since: 1000, After: "p5", Done: 5, Total: 6}, 0, []string{
 			`level=INFO msg="the scheme's movements since the restore are read" read=6 booked=1 kept_aside=0`,
 		}},
 	} {
 		w.booked = nil
-		r, s, now := w.runner(), c.state, -c.pace
+		r, s, now := w.runner(), c.state, time.Hour
 		r.Elapsed = func() time.Duration { now += c.pace; return now }
 		b := r.logged()
 		if err := r.Run(t.Context(), &s); err != nil {
 			t.Fatal(err)
+		}
+		if each := strings.Count(b.String(), `msg="booked from the scheme" kind=payment_settled`); each != int(s.Booked) {
+			t.Errorf("%s: %d lines about %d movements", name, each, s.Booked)
 		}
 		if got := lines(b, "read="); strings.Join(got, "\n") != strings.Join(c.want, "\n") {
 			t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(c.want, "\n"))

@@ -65,3 +65,27 @@ func TestAttemptsAreCounted(t *testing.T) {
 		}
 	}
 }
+
+// TestStatusIsACopy checks that what an attempt makes of a delivery's status leaves the status from before as it is:
+// the result is written later, and may not be written.
+func TestStatusIsACopy(t *testing.T) {
+	before := &layout.DeliveryStatus{Attempts: make([]layout.Attempt, 1, 4)}
+	task := Task{Status: before}
+	first, second := task.status(Result{Answer: Answer{Status: 500}}), task.status(Result{Answer: Answer{Status: 503}})
+	if len(before.Attempts) != 1 || first.Attempts[1].Status != 500 || second.Attempts[1].Status != 503 {
+		t.Errorf("%+v, %+v, %+v", before, first, second)
+	}
+}
+
+// TestEndOfTheSchedule checks the first instant at which an attempt that fails is the last one.
+func TestEndOfTheSchedule(t *testing.T) {
+	for age, want := range map[pix.Millis]layout.DeliveryState{life - 1: layout.DeliveryPending, life: layout.DeliveryDead} {
+		r := newRig(t, nil)
+		r.emit(target(1), 1)
+		task := r.one()
+		r.now += age
+		if o := r.ends(task, Result{Answer: Answer{Err: "timeout"}}); o.State != want {
+			t.Errorf("after %d ms: %+v", age, o)
+		}
+	}
+}

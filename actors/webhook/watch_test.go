@@ -1,6 +1,8 @@
 package webhook
 
 import (
+	"bytes"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -294,11 +296,35 @@ func TestWatchPassesByDamage(t *testing.T) {
 		})
 	})
 	k.clock.Add(int64(2*hour + slack)) // the desk's schedule is an hour
+	var log bytes.Buffer
+	k.Log = slog.New(slog.NewTextHandler(&log, nil))
 	k.Watch()
+	if n := strings.Count(log.String(), "deliveries not watched"); n != 2 {
+		t.Errorf("%d lines of the log about two that cannot be read:\n%s", n, log.String())
+	}
 	k.rows(func(s *shelf) {
 		s.expectState(t, behind, 1, "dead")
 		s.expectState(t, last, 1, "dead")
 	})
+}
+
+// TestWatchEndsBehindRetries checks that a look at deliveries which were put back in line and are long due, as many as
+// one look takes, finds nothing that is over, and says so: who watches would go on for ever.
+func TestWatchEndsBehindRetries(t *testing.T) {
+	r := newRig(t, nil)
+	of := target(1)
+	for sequence := uint64(1); sequence <= watchAtOnce; sequence++ {
+		p := layout.Pending{Target: of, Due: t0, Sequence: sequence, Record: sequence}
+		s := layout.DeliveryStatus{Record: sequence, CreatedAt: t0, Since: t0 + life, Due: t0, Attempts: []layout.Attempt{{At: t0}}}
+		r.shelf.apply([]wal.Op{
+			{Kind: wal.OpSet, Key: p.Key(), Value: p.Value()},
+			{Kind: wal.OpSet, Key: layout.DeliveryKey(of, layout.DeliveryPending, sequence), Value: s.Encode()},
+		})
+	}
+	w, err := r.Watch(of, t0+life+hour, r.shelf, func(_ uint64, at pix.Millis) pix.Millis { return at })
+	if err != nil || w.Late.Bury != nil || w.More || w.Oldest != t0+life {
+		t.Errorf("%+v, %v", w, err)
+	}
 }
 
 // TestWatchBehindRetries checks that a delivery whose time is over ends although many before it
@@ -331,5 +357,13 @@ func TestWatchBehindRetries(t *testing.T) {
 		}
 		r.shelf.expectState(t, of, many+1, "dead")
 		r.shelf.expectState(t, of, 1, "pending")
+		r.now += life
+		for range 2 { // those that a look passed by are looked at again
+			n, _ := r.watch(of)
+			over += n
+		}
+		if over != int(many)+1 {
+			t.Errorf("of %d, %d are over in the end", many+1, over)
+		}
 	}
 }
