@@ -18,6 +18,10 @@ func TestAmountAdd(t *testing.T) {
 		{math.MinInt64, -1, false},
 		{math.MinInt64, math.MaxInt64, true},
 		{1, math.MaxInt64, false},
+		{1, math.MaxInt64 - 1, true},
+		{math.MinInt64 + 1, -1, true},
+		{-1, math.MinInt64, false},
+		{-5, 3, true},
 	} {
 		sum, ok := c.a.Add(c.b)
 		if ok != c.ok || ok && sum != c.a+c.b {
@@ -261,6 +265,13 @@ func TestNamesOfUnknownValues(t *testing.T) {
 	for _, v := range []interface{ String() string }{TxStatus(200), CaseStatus(200), CaseResult(200), EventKind(200), KeyType(200)} {
 		if got := v.String(); got != "200" {
 			t.Errorf("%T: %q", v, got)
+		}
+	}
+	for n := range 256 { // none of them panics
+		for _, v := range []interface{ String() string }{TxStatus(n), CaseStatus(n), CaseResult(n), EventKind(n), KeyType(n)} {
+			if v.String() == "" && n > 0 {
+				t.Errorf("%T %d has no name", v, n)
+			}
 		}
 	}
 }
