@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"strings"
 	"testing"
 
 	"pixd/actors/pix"
@@ -124,6 +125,14 @@ func TestComparison(t *testing.T) {
 			found := c.Judge(sent(r.engine), r.after)
 			if (len(found) > 0) != r.differ || c.Certain() != r.certain {
 				t.Errorf("%s, reading %d: %+v, certain %v", name, n, found, c.Certain())
+			}
+			for _, d := range found {
+				if d.Engine != r.engine || (d.Scheme > d.Engine) != (name != "not at the scheme" && !strings.HasPrefix(name, "more,")) {
+					t.Errorf("%s, reading %d: the engine has %d, the scheme %d", name, n, d.Engine, d.Scheme)
+				}
+				if name == "more, in motion" && d.Scheme != 7 {
+					t.Errorf("the scheme has 7 at most, and not %d", d.Scheme)
+				}
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +60,9 @@ func returning(t *testing.T) *life {
 
 func (l *life) caseID() pix.CaseID { return l.records[len(l.records)-1].Case.ID }
 
+// caseThat is the first case with a record of a kind.
+func (l *life) caseThat(kind ledger.RecordKind) pix.CaseID { return l.find(kind).Case.ID }
+
 // TestReturning checks that the audit finds no difference in the account that returning makes,
 // and derives its sums.
 func TestReturning(t *testing.T) {
@@ -103,6 +107,13 @@ func TestPlantedReturns(t *testing.T) {
 		"a stray case's due row": {func(l *life) {
 			l.rows[string(layout.DueKey(layout.DueCase, noon, 7, layout.EntityID{1}))] = make([]byte, 8)
 		}, KindDue, "nothing is due"},
+		"a case's due row at another time": {func(l *life) {
+			l.rows[string(layout.DueKey(layout.DueCase, noon, 7, layout.EntityID(l.caseThat(ledger.CaseOpened))))] = make([]byte, 8)
+		}, KindDue, "nothing is due"},
+		"another account's case": {func(l *life) {
+			l.rows[string(layout.DueKey(layout.DueCase, noon, 8, layout.EntityID{1}))] = make([]byte, 8)
+			l.rows[string(layout.DueKey(layout.DueCase, noon, 7, layout.EntityID{2}))] = make([]byte, 8)
+		}, KindDue, "nothing is due"},
 		"no holding row":  {func(l *life) { delete(l.rows, l.row('u')) }, KindCase, "has none"},
 		"another hold":    {func(l *life) { number(l, 'u', 7, 1) }, KindCase, "by its row"},
 		"a stray hold":    {func(l *life) { l.rows[string(layout.HoldingKey(7, 99))] = l.rows[l.row('u')] }, KindCase, "by its row"},
@@ -111,6 +122,12 @@ func TestPlantedReturns(t *testing.T) {
 		"sums held":       {func(l *life) { number(l, 'b', 31, 1) }, KindRefunds, "held"},
 		"sums settled":    {func(l *life) { number(l, 'b', 15, 1) }, KindRefunds, "by the records"},
 		"sums of another": {func(l *life) { number(l, 'b', 7, 1) }, KindRefunds, "do not follow"},
+		"more than was paid": {func(l *life) {
+			k := l.row('b')
+			v := append([]byte(nil), l.rows[k]...)
+			clear(v[:8]) // the payment's amount
+			l.rows[k] = v
+		}, KindRefunds, "in flight and"},
 		"sums that jump": {func(l *life) {
 			for i := range l.records { // the first sums of the first payment
 				if s := l.records[i].Sums; s != nil {
@@ -125,6 +142,9 @@ func TestPlantedReturns(t *testing.T) {
 		found := l.audit().Found()
 		if len(found) == 0 || found[0].Kind != c.kind || !strings.Contains(found[0].Message, c.says) {
 			t.Errorf("%s: %+v", name, found)
+		}
+		if due := slices.DeleteFunc(found, func(d Difference) bool { return d.Kind != KindDue }); c.kind == KindDue && len(due) != 1 {
+			t.Errorf("%s: %+v", name, due)
 		}
 	}
 	l := returning(t)
