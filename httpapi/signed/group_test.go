@@ -119,8 +119,8 @@ func (v *receiver) group(id, body string) map[string]string {
 		}
 		lines[of] = what
 	}
-	if got.StatusCode != 200 {
-		v.t.Errorf("answer %d", got.StatusCode)
+	if is := got.Header.Get("Content-Type"); got.StatusCode != 200 || is != provider.GroupType {
+		v.t.Errorf("answer %d of type %q", got.StatusCode, is)
 	}
 	return lines
 }
@@ -417,6 +417,32 @@ func TestGroupRefused(t *testing.T) {
 	if len(lines) != provider.MaxGroup {
 		t.Errorf("%d lines", len(lines))
 	}
+}
+
+// TestMessageRefused checks that a single message which is too long, or which the other side did not sign, gets an
+// answer without a signature and is not carried out; and that each answer is JSON.
+func TestMessageRefused(t *testing.T) {
+	v := newReceiver(t)
+	long := strings.Repeat("x", provider.MaxBody)
+	for name, c := range map[string]struct {
+		body   string
+		alter  func(*http.Request)
+		status int
+		says   string
+	}{
+		"the longest": {long, nil, 200, "{}"},
+		"too long":    {long + "x", nil, 413, "the message is longer than"},
+		"unsigned":    {"1", func(r *http.Request) { r.Header.Del(provider.HeaderSignature) }, 401, "signature"},
+		"altered":     {"2", func(r *http.Request) { r.Header.Set(provider.HeaderMessageID, "other") }, 401, "signature"},
+	} {
+		got := v.send(t.Context(), "/do", "m-"+strings.ReplaceAll(name, " ", "-"), c.body, noon, c.alter)
+		says, _ := io.ReadAll(got.Body)
+		signed, is := got.Header.Get(provider.HeaderSignature) != "", got.Header.Get("Content-Type")
+		if got.StatusCode != c.status || signed != (c.status == 200) || !strings.Contains(string(says), c.says) || is != "application/json" && signed || !strings.Contains(is, "json") {
+			t.Errorf("%s: %d of type %s, signed %v: %s", name, got.StatusCode, is, signed, says)
+		}
+	}
+	v.carriedOut(long)
 }
 
 // TestCapable checks the answer to the question for capabilities.
