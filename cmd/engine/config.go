@@ -4,6 +4,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -180,34 +181,54 @@ func (c *Config) Check() error {
 		return fmt.Errorf("--queue-ttl %v: longer than 0", c.QueueTTL)
 	case c.ApprovalTTL < time.Millisecond:
 		return fmt.Errorf("--approval-ttl %v: longer than 0", c.ApprovalTTL)
-	case c.MEDSilence != silenceAgrees && c.MEDSilence != silenceWaits:
-		return fmt.Errorf("--med-silence %q: %s or %s", c.MEDSilence, silenceAgrees, silenceWaits)
-	case c.MEDDeadline < time.Millisecond:
-		return fmt.Errorf("--med-deadline %v: longer than 0", c.MEDDeadline)
-	case c.MEDAnalysis < time.Millisecond:
-		return fmt.Errorf("--med-analysis %v: longer than 0", c.MEDAnalysis)
-	case c.WebhookTimeout < time.Millisecond:
-		return fmt.Errorf("--webhook-timeout %v: longer than 0", c.WebhookTimeout)
-	case len(c.WebhookRetries) > maxWebhookRetries:
-		return fmt.Errorf("--webhook-retries: %d waits, at most %d", len(c.WebhookRetries), maxWebhookRetries)
-	case slices.ContainsFunc(c.WebhookRetries, func(d time.Duration) bool { return d < time.Millisecond || d > maxWebhookWait }):
-		return fmt.Errorf("--webhook-retries %v: each from 1ms to %v", c.WebhookRetries, maxWebhookWait)
 	case c.RateLimit < 0:
 		return fmt.Errorf("--rate-limit %d: 0 (none) or more", c.RateLimit)
 	case c.FailedAuthLimit < 0:
 		return fmt.Errorf("--failed-auth-limit %d: 0 (none) or more", c.FailedAuthLimit)
 	case c.ConnectionsPerIP < 0:
 		return fmt.Errorf("--connections-per-ip %d: 0 (no limit) or more", c.ConnectionsPerIP)
+	case c.ApprovalBy != 1 && c.ApprovalBy != 2:
+		return fmt.Errorf("--approval-by %d: 1 or 2 operators approve a payout", c.ApprovalBy)
+	}
+	return cmp.Or(c.checkCases(), c.checkWebhooks(), c.checkSnapshots(), errors.Join(
+		serving.CheckToken("PIXD_ADMIN_TOKEN", c.AdminToken), c.checkScheme(), c.TLS.Check("tls"), c.AdminTLS.Check("admin-tls"), c.SchemeTLS.Check("scheme-tls"),
+	))
+}
+
+func (c *Config) checkCases() error {
+	switch {
+	case c.MEDSilence != silenceAgrees && c.MEDSilence != silenceWaits:
+		return fmt.Errorf("--med-silence %q: %s or %s", c.MEDSilence, silenceAgrees, silenceWaits)
+	case c.MEDDeadline < time.Millisecond:
+		return fmt.Errorf("--med-deadline %v: longer than 0", c.MEDDeadline)
+	case c.MEDAnalysis < time.Millisecond:
+		return fmt.Errorf("--med-analysis %v: longer than 0", c.MEDAnalysis)
+	}
+	return nil
+}
+
+func (c *Config) checkWebhooks() error {
+	switch {
+	case c.WebhookTimeout < time.Millisecond:
+		return fmt.Errorf("--webhook-timeout %v: longer than 0", c.WebhookTimeout)
+	case len(c.WebhookRetries) > maxWebhookRetries:
+		return fmt.Errorf("--webhook-retries: %d waits, at most %d", len(c.WebhookRetries), maxWebhookRetries)
+	case slices.ContainsFunc(c.WebhookRetries, func(d time.Duration) bool { return d < time.Millisecond || d > maxWebhookWait }):
+		return fmt.Errorf("--webhook-retries %v: each from 1ms to %v", c.WebhookRetries, maxWebhookWait)
+	}
+	return nil
+}
+
+func (c *Config) checkSnapshots() error {
+	switch {
 	case c.SnapshotEvery != 0 && c.SnapshotEvery < time.Second:
 		return fmt.Errorf("--snapshot-every %v: 0 (none) or 1s and longer", c.SnapshotEvery)
 	case c.SnapshotFull < 1:
 		return fmt.Errorf("--snapshot-full %d: 1 (each) or more", c.SnapshotFull)
 	case c.SnapshotKeep < 0:
 		return fmt.Errorf("--snapshot-keep %d: 0 (all) or more", c.SnapshotKeep)
-	case c.ApprovalBy != 1 && c.ApprovalBy != 2:
-		return fmt.Errorf("--approval-by %d: 1 or 2 operators approve a payout", c.ApprovalBy)
 	}
-	return errors.Join(serving.CheckToken("PIXD_ADMIN_TOKEN", c.AdminToken), c.checkScheme(), c.TLS.Check("tls"), c.AdminTLS.Check("admin-tls"), c.SchemeTLS.Check("scheme-tls"))
+	return nil
 }
 
 // The bounds of --webhook-retries.

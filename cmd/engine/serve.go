@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"pixd/actors/account"
+	"pixd/actors/fair"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/cmd/forward"
@@ -39,52 +40,75 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 	}
 	s.Engine = e
 	s.watched, s.unwatch = context.WithCancel(e.ending)
-	s.meters.registry.MustRegister(e.scheme, metrics.Webhooks{Of: e.webhooks}, e.snapshots, s.state())
-	if c.Shared != nil {
-		s.meters.registry.MustRegister(c.Shared.Collectors...)
-	} else {
-		s.meters.registry.MustRegister(e.writes)
+	if err = s.admits(merchant); err == nil {
+		err = s.openAPIs(b)
 	}
+	if err != nil {
+		return errors.Join(err, e.Close())
+	}
+	go func() { s.failed <- s.merchant.Serve(s.connections) }()
+	e.ready.Store(true)
+	return nil
+}
+
+// admits bounds the merchants' connections and the requests that are taken from them.
+func (s *Served) admits(merchant net.Listener) (err error) {
+	c := &s.Config
 	s.connections = httpapi.Limit(merchant, httpapi.ConnectionOptions{
 		TLS: s.certs[0].Config(), Total: serving.Room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
 		Refused: s.meters.merchant.Answered, Log: c.Log,
 	})
 	if s.intake, err = overload.NewIntake(s.connections.Open); err != nil {
-		return errors.Join(err, e.Close())
+		return err
 	}
-	e.work.Go(func() { s.intake.Run(e.ending) })
+	s.work.Go(func() { s.intake.Run(s.ending) })
 	s.admission = s.newAdmission()
-	e.work.Go(func() { s.admission.Run(e.ending) })
+	s.work.Go(func() { s.admission.Run(s.ending) })
+	return nil
+}
+
+// openAPIs makes the merchants' server, and opens the operators' API and that of the scheme's notices.
+func (s *Served) openAPIs(b Build) error {
 	o := s.merchantOptions()
-	shared := s.pools(o.Receipts)
-	if e.lanes != nil {
-		lanes := metrics.Lanes{Of: e.lanes}
-		maps.Copy(shared, lanes.Pools())
-		s.openNotices = notices.NewInProgress()
-		shared["notices"] = s.openNotices.Counts
-		s.meters.registry.MustRegister(lanes)
-	}
-	s.meters.registry.MustRegister(shared, equalsRefused(e.Accounts), metrics.Transactions{Of: e.Accounts.Moves()})
+	s.measures(o.Receipts)
 	s.asMerchant = s.door(forward.Merchant, s.meters.requests.Timed("merchant", httpapi.New(o)))
 	s.merchant = httpapi.NewServer(s.asMerchant, httpapi.ServerOptions{
-		Name: "merchant", Trusted: c.TrustedProxies, NewRequestID: machine.RequestID, Log: c.Log,
+		Name: "merchant", Trusted: s.Config.TrustedProxies, NewRequestID: machine.RequestID, Log: s.Config.Log,
 	})
 	s.meters.merchant.Watch(s.merchant, s.connections)
 	operators, err := s.adminOptions(b, &o)
-	if err == nil {
-		err = s.takeNotices()
-	}
 	if err != nil {
-		return errors.Join(err, e.Close())
+		return err
+	}
+	if err = s.takeNotices(); err != nil {
+		return err
 	}
 	operate := s.meters.requests.Timed("operator", admin.New(operators))
-	if c.Shared != nil {
-		operate = c.Shared.Operators(operate)
+	if s.Config.Shared != nil {
+		operate = s.Config.Shared.Operators(operate)
 	}
 	s.operate.Store(&operate) // requests of operators are served from now on; the fields that they use are set
-	go func() { s.failed <- s.merchant.Serve(s.connections) }()
-	e.ready.Store(true)
 	return nil
+}
+
+// measures adds the engine's figures to those that are served, and makes the count of a provider's notices.
+func (s *Served) measures(receipts *fair.Pool[pix.AccountID]) {
+	register := s.meters.registry.MustRegister
+	register(s.scheme, metrics.Webhooks{Of: s.webhooks}, s.snapshots, s.state())
+	if s.Config.Shared != nil {
+		register(s.Config.Shared.Collectors...)
+	} else {
+		register(s.writes)
+	}
+	shared := s.pools(receipts)
+	if s.lanes != nil {
+		lanes := metrics.Lanes{Of: s.lanes}
+		maps.Copy(shared, lanes.Pools())
+		s.openNotices = notices.NewInProgress()
+		shared["notices"] = s.openNotices.Counts
+		register(lanes)
+	}
+	register(shared, equalsRefused(s.Accounts), metrics.Transactions{Of: s.Accounts.Moves()})
 }
 
 func (s *Served) state() *metrics.State {
