@@ -174,13 +174,13 @@ func (c *Config) Check() error {
 	case c.SchemeTimeout <= 0:
 		return fmt.Errorf("--scheme-timeout %v: longer than 0", c.SchemeTimeout)
 	case c.OrphanAfter < time.Millisecond:
-		return fmt.Errorf("--orphan-after %v: longer than 0", c.OrphanAfter)
+		return fmt.Errorf("--orphan-after %v: 1ms or longer", c.OrphanAfter)
 	case c.QueueRetry < 100*time.Millisecond:
 		return fmt.Errorf("--queue-retry %v: 100ms or longer", c.QueueRetry)
 	case c.QueueTTL < time.Millisecond:
-		return fmt.Errorf("--queue-ttl %v: longer than 0", c.QueueTTL)
+		return fmt.Errorf("--queue-ttl %v: 1ms or longer", c.QueueTTL)
 	case c.ApprovalTTL < time.Millisecond:
-		return fmt.Errorf("--approval-ttl %v: longer than 0", c.ApprovalTTL)
+		return fmt.Errorf("--approval-ttl %v: 1ms or longer", c.ApprovalTTL)
 	case c.RateLimit < 0:
 		return fmt.Errorf("--rate-limit %d: 0 (none) or more", c.RateLimit)
 	case c.FailedAuthLimit < 0:
@@ -200,9 +200,9 @@ func (c *Config) checkCases() error {
 	case c.MEDSilence != silenceAgrees && c.MEDSilence != silenceWaits:
 		return fmt.Errorf("--med-silence %q: %s or %s", c.MEDSilence, silenceAgrees, silenceWaits)
 	case c.MEDDeadline < time.Millisecond:
-		return fmt.Errorf("--med-deadline %v: longer than 0", c.MEDDeadline)
+		return fmt.Errorf("--med-deadline %v: 1ms or longer", c.MEDDeadline)
 	case c.MEDAnalysis < time.Millisecond:
-		return fmt.Errorf("--med-analysis %v: longer than 0", c.MEDAnalysis)
+		return fmt.Errorf("--med-analysis %v: 1ms or longer", c.MEDAnalysis)
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ func (c *Config) checkCases() error {
 func (c *Config) checkWebhooks() error {
 	switch {
 	case c.WebhookTimeout < time.Millisecond:
-		return fmt.Errorf("--webhook-timeout %v: longer than 0", c.WebhookTimeout)
+		return fmt.Errorf("--webhook-timeout %v: 1ms or longer", c.WebhookTimeout)
 	case len(c.WebhookRetries) > maxWebhookRetries:
 		return fmt.Errorf("--webhook-retries: %d waits, at most %d", len(c.WebhookRetries), maxWebhookRetries)
 	case slices.ContainsFunc(c.WebhookRetries, func(d time.Duration) bool { return d < time.Millisecond || d > maxWebhookWait }):
