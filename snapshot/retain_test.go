@@ -119,3 +119,39 @@ func TestSweep(t *testing.T) {
 		t.Errorf("a missing folder: %v", err)
 	}
 }
+
+// TestRetainedForGood checks that what Retain has removed does not come back with a power cut.
+func TestRetainedForGood(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	someFiles().write(t, disk, "/data")
+	for i := range 3 {
+		if _, err := Create(disk, Contents{Folder: "/data"}, "/snaps", manifest(i, uint64(10+i)), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if removed, err := Retain(disk, "/snaps", "", 1, 0); err != nil || len(removed) != 2 {
+		t.Fatal(removed, err)
+	}
+	if got := left(t, disk.CrashClone(vfs.CrashCloneCfg{})); got != "2" {
+		t.Errorf("after a power cut there are %s", got)
+	}
+}
+
+// TestWalk checks that the files below a folder are found in order, with the size of all, those of folders within
+// folders included.
+func TestWalk(t *testing.T) {
+	fsys := vfs.NewMem()
+	for name, size := range map[string]int{"b": 1, "a/c": 10, "a/d/e": 100, "a/d/f": 1000, "z/y": 10_000} {
+		if err := fsys.MkdirAll(fsys.PathDir("/data/"+name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		overwrite(t, fsys, "/data/"+name, make([]byte, size))
+	}
+	names, size, err := walk(fsys, "/data", "")
+	if want := []string{"a/c", "a/d/e", "a/d/f", "b", "z/y"}; err != nil || size != 11_111 || !slices.Equal(names, want) {
+		t.Errorf("%v, %d bytes, %v", names, size, err)
+	}
+	if (&Manifest{}).Position() != 0 {
+		t.Error("a snapshot without a journal has a position")
+	}
+}
