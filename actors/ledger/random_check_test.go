@@ -212,19 +212,27 @@ func (l *life) checkOwed(cases map[uint64]*Case) {
 	}
 }
 
-// TestManyRefundsAtOnce checks that one decision makes at most 64 refunds for cases, and that
-// the outcome of one of them makes the next.
-func TestManyRefundsAtOnce(t *testing.T) {
+// owing is an account without money that owes a refund of 100 to each of so many agreed cases.
+func owing(t *testing.T, cases int) *life {
+	t.Helper()
 	l := &life{harness: newHarness(t)}
 	l.open(DefaultSettings(), 0)
-	const cases = 150
-	l.step1(ReceivePayment{EndToEnd: endToEnd("a"), Amount: 100 * cases, Key: "k"})
-	payout := l.step1(RequestPayout{Amount: 100 * cases, Key: pix.Key{Type: pix.KeyEmail, Value: "a@pix.test"}}).Launch[0].Tx
+	all := pix.Amount(100 * cases)
+	l.step1(ReceivePayment{EndToEnd: endToEnd("a"), Amount: all, Key: "k"})
+	payout := l.step1(RequestPayout{Amount: all, Key: pix.Key{Type: pix.KeyEmail, Value: "a@pix.test"}}).Launch[0].Tx
 	l.step1(ResolveTransfer{ID: payout.ID, EndToEnd: payout.EndToEnd, Result: TransferIsSettled})
 	for n := range cases {
 		d := l.step1(OpenCase{Infraction: fmt.Sprint("inf-", n), EndToEnd: endToEnd("a"), Amount: 100, Situation: "SCAM"})
 		l.step1(CloseCase{ID: d.Case.ID, Result: pix.Agreed})
 	}
+	return l
+}
+
+// TestManyRefundsAtOnce checks that one decision makes at most 64 refunds for cases, and that
+// the outcome of one of them makes the next.
+func TestManyRefundsAtOnce(t *testing.T) {
+	const cases = 150
+	l := owing(t, cases)
 	first := l.step1(Credit{Kind: pix.TxTED, Amount: 100 * cases})
 	if len(first.Launch) != maxRefunds || l.account.Totals.Owed != 100*(cases-maxRefunds) {
 		t.Fatalf("%d refunds, owed %d", len(first.Launch), l.account.Totals.Owed)
@@ -255,16 +263,8 @@ func TestManyRefundsAtOnce(t *testing.T) {
 // TestManyRefundsAndTheAgreedOne checks that a case which is agreed while others are owed more than 64 refunds waits
 // for its own, although there is money for it.
 func TestManyRefundsAndTheAgreedOne(t *testing.T) {
-	l := &life{harness: newHarness(t)}
-	l.open(DefaultSettings(), 0)
 	const cases = 5 * maxRefunds
-	l.step1(ReceivePayment{EndToEnd: endToEnd("a"), Amount: 100 * cases, Key: "k"})
-	payout := l.step1(RequestPayout{Amount: 100 * cases, Key: pix.Key{Type: pix.KeyEmail, Value: "a@pix.test"}}).Launch[0].Tx
-	l.step1(ResolveTransfer{ID: payout.ID, EndToEnd: payout.EndToEnd, Result: TransferIsSettled})
-	for n := range cases {
-		d := l.step1(OpenCase{Infraction: fmt.Sprint("inf-", n), EndToEnd: endToEnd("a"), Amount: 100, Situation: "SCAM"})
-		l.step1(CloseCase{ID: d.Case.ID, Result: pix.Agreed})
-	}
+	l := owing(t, cases)
 	l.step1(Credit{Kind: pix.TxTED, Amount: 100 * cases})
 	l.step1(ReceivePayment{EndToEnd: endToEnd("b"), Amount: 100, Key: "k"})
 	newest := l.step1(OpenCase{Infraction: "newest", EndToEnd: endToEnd("b"), Amount: 100, Situation: "SCAM"}).Case

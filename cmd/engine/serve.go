@@ -40,7 +40,7 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 	}
 	s.Engine = e
 	s.watched, s.unwatch = context.WithCancel(e.ending)
-	if err = s.admits(merchant); err == nil {
+	if err = s.admitMerchants(merchant); err == nil {
 		err = s.openAPIs(b)
 	}
 	if err != nil {
@@ -51,8 +51,8 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 	return nil
 }
 
-// admits bounds the merchants' connections and the requests that are taken from them.
-func (s *Served) admits(merchant net.Listener) (err error) {
+// admitMerchants bounds the merchants' connections and the requests that are taken from them.
+func (s *Served) admitMerchants(merchant net.Listener) (err error) {
 	c := &s.Config
 	s.connections = httpapi.Limit(merchant, httpapi.ConnectionOptions{
 		TLS: s.certs[0].Config(), Total: serving.Room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
@@ -70,7 +70,7 @@ func (s *Served) admits(merchant net.Listener) (err error) {
 // openAPIs makes the merchants' server, and opens the operators' API and that of the scheme's notices.
 func (s *Served) openAPIs(b Build) error {
 	o := s.merchantOptions()
-	s.measures(o.Receipts)
+	s.registerFigures(o.Receipts)
 	s.asMerchant = s.door(forward.Merchant, s.meters.requests.Timed("merchant", httpapi.New(o)))
 	s.merchant = httpapi.NewServer(s.asMerchant, httpapi.ServerOptions{
 		Name: "merchant", Trusted: s.Config.TrustedProxies, NewRequestID: machine.RequestID, Log: s.Config.Log,
@@ -91,8 +91,8 @@ func (s *Served) openAPIs(b Build) error {
 	return nil
 }
 
-// measures adds the engine's figures to those that are served, and makes the count of a provider's notices.
-func (s *Served) measures(receipts *fair.Pool[pix.AccountID]) {
+// registerFigures adds the engine's figures to those that are served, and makes the count of a provider's notices.
+func (s *Served) registerFigures(receipts *fair.Pool[pix.AccountID]) {
 	register := s.meters.registry.MustRegister
 	register(s.scheme, metrics.Webhooks{Of: s.webhooks}, s.snapshots, s.state())
 	if s.Config.Shared != nil {
