@@ -10,7 +10,6 @@ import (
 // TestReport checks the sums over accounts in a report, an account's line, and what it says of a difference.
 func TestReport(t *testing.T) {
 	one, other := returning(t), whole(t)
-	other.account.ID = 8
 	r, accounts := NewReport(noon), []*Account{one.audit(), NewAccount(8)}
 	for i := range other.records {
 		accounts[1].Record(&other.records[i])
@@ -43,11 +42,30 @@ func TestReport(t *testing.T) {
 	if len(d) != 3 || d[0].Transaction == nil || *d[0].Transaction != "PIXOUT" || d[0].Field != nil || d[0].Engine != nil || d[0].Scheme != nil {
 		t.Fatalf("%+v", d)
 	}
-	if d[1].Transaction != nil || *d[1].Field != "sent" || *d[1].Engine != 1 || *d[1].Scheme != 2 || d[2].Transaction != nil || d[2].Field != nil || d[2].Engine != nil {
+	if d[1].Transaction != nil || *d[1].Field != "sent" || *d[1].Engine != 1 || *d[1].Scheme != 2 || d[2].Transaction != nil || d[2].Field != nil || d[2].Engine != nil || d[2].Scheme != nil {
 		t.Errorf("%+v", d)
+	}
+	for i, want := range []ReportedDifference{
+		{Account: pix.AccountID(7).String(), Kind: KindOpen, Message: "a"}, {Account: pix.AccountID(7).String(), Kind: KindBook, Message: "b"},
+		{Account: pix.AccountID(8).String(), Kind: KindDamage, Message: "c"},
+	} {
+		if d[i].Account != want.Account || d[i].Kind != want.Kind || d[i].Message != want.Message {
+			t.Errorf("%+v, want %+v", d[i], want)
+		}
 	}
 	if r.Rows[0].Differences != 2 || r.Rows[1].Differences != 1 || r.LeftOut != 0 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestReportHasWhatIsFound checks that a report has the differences that were found in an account.
+func TestReportHasWhatIsFound(t *testing.T) {
+	l := returning(t)
+	delete(l.rows, l.row('u'))
+	a, r := l.audit(), NewReport(noon)
+	r.addAccount(a)
+	if n := len(r.Finish().Differences); n == 0 || n != len(a.Found()) || r.Rows[0].Differences != n {
+		t.Errorf("%+v, found %+v", r, a.Found())
 	}
 }
 

@@ -324,10 +324,14 @@ func TestReservesOwn(t *testing.T) {
 // the catch-up with the error.
 func TestReservesFirst(t *testing.T) {
 	w := newWorld(t, payout(1, payment))
+	w.pages[0].Movements = append(w.pages[0].Movements, payout(2, payment[:31]+"3"))
 	w.known[merchant] = true
 	taken := errors.New("the registry is full")
 	r := w.runner()
-	r.Reserve = func(pix.AccountID, string) (bool, error) {
+	r.Reserve = func(_ pix.AccountID, id string) (bool, error) {
+		if id == payment {
+			return true, nil
+		}
 		time.Sleep(20 * time.Millisecond)
 		return false, taken
 	}

@@ -98,7 +98,7 @@ func TestTellsWhatItDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := lines(b, "is kept aside"); len(got) != 2 || !strings.Contains(got[0], "level=WARN") || !strings.Contains(got[0], `why="the account is not known here"`) ||
-		!strings.Contains(got[0], "end_to_end_id="+payment+" amount=100") {
+		!strings.Contains(got[0], "end_to_end_id="+payment+" amount=100") || !strings.Contains(got[1], "transaction_id="+pix.TxID{2}.Public(pix.TxPayout)) {
 		t.Errorf("kept aside: %q", got)
 	}
 	if !r.Aside.HasPayment(payment) || r.Aside.HasPayment(payment[:31]+"3") {
@@ -118,7 +118,7 @@ func TestTellsWhatItDoes(t *testing.T) {
 	w.fails = nil
 	r.Book()
 	got := lines(b, `msg="booked from the scheme"`)
-	if len(got) != 2 || !strings.Contains(got[0], "kind=payment") || !strings.Contains(got[1], "transaction_id="+pix.TxID{2}.Public(pix.TxPayout)) {
+	if len(got) != 2 || !strings.Contains(got[0], "kind="+scheme.PaymentArrived.String()+" ") || !strings.Contains(got[1], "transaction_id="+pix.TxID{2}.Public(pix.TxPayout)) {
 		t.Errorf("booked: %q", got)
 	}
 }

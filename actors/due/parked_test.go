@@ -266,7 +266,7 @@ func TestUnreadPostponedTaskWaits(t *testing.T) {
 }
 
 // TestQuarantinedTasks checks that of an account that is quarantined neither a postponed task runs again nor one of
-// those with which a process starts, while those of another account do.
+// those with which a process starts and that no look has reached yet, while those of another account do.
 func TestQuarantinedTasks(t *testing.T) {
 	b := DefaultBounds()
 	b.AtOnce, b.Share = 2, 2

@@ -127,7 +127,8 @@ func TestSkippedTriesAreBounded(t *testing.T) {
 }
 
 // TestTriesOfARound checks how many tries a round makes that all end alike: what the limit refuses, and what nobody
-// answers, uses up the round; a failure is replaced by another try, and so is what passes.
+// answers, uses up the round; a failure, and a try without a lookup, is replaced by another, ten times at most; what passes
+// is always replaced.
 func TestTriesOfARound(t *testing.T) {
 	for _, c := range []struct {
 		result Result

@@ -187,14 +187,14 @@ func TestSums(t *testing.T) {
 	sums, err := SumsOf(func(each func(wal.Record) error) error {
 		var errs []error
 		for stream, totals := range map[wal.Stream]ledger.Totals{
-			1: {Balance: most, Held: 1, MEDHeld: 10}, 2: {Balance: most, Held: 2, MEDHeld: 20}, registry.Stream: {}, registry.ReservationStream: {}, registry.OperatorStream: {},
+			1: {Balance: most, Held: 1, MEDHeld: 10}, 2: {Balance: most, Held: 2, MEDHeld: 20}, 3: {Balance: most}, registry.Stream: {}, registry.ReservationStream: {}, registry.OperatorStream: {},
 		} {
 			r := ledger.Record{Kind: ledger.Credited, Body: ledger.Body{Totals: totals}}
 			errs = append(errs, each(wal.Record{Stream: stream, Seq: 1, Kind: uint8(r.Kind), Time: 1, Body: r.Encode()}))
 		}
 		return errors.Join(errs...)
 	})
-	if err != nil || sums.Accounts != 2 || sums.Balance.String() != "18446744073709551614" || sums.Pending.String() != "3" || sums.MEDHeld.String() != "30" {
+	if err != nil || sums.Accounts != 3 || sums.Balance.String() != "27670116110564327421" || sums.Pending.String() != "3" || sums.MEDHeld.String() != "30" {
 		t.Errorf("%+v, %v", sums, err)
 	}
 	damaged := func(each func(wal.Record) error) error { return each(wal.Record{Stream: 1, Body: []byte{0xff}}) }

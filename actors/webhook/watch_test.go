@@ -309,7 +309,7 @@ func TestWatchPassesByDamage(t *testing.T) {
 }
 
 // TestWatchEndsBehindRetries checks that a look at deliveries which were put back in line and are long due, as many as
-// one look takes, finds nothing that is over, and says so: who watches would go on for ever.
+// one look takes, finds nothing that is over, and says so: otherwise no AlertDelayed would be raised about them.
 func TestWatchEndsBehindRetries(t *testing.T) {
 	r := newRig(t, nil)
 	of := target(1)

@@ -60,8 +60,15 @@ func TestSettings(t *testing.T) {
 		{func(c *Config) { c.SnapshotFull = 0 }, "--snapshot-full 0: 1 (each) or more"},
 		{func(c *Config) { c.SnapshotKeep = 0 }, ""},
 		{func(c *Config) { c.SnapshotKeep = -1 }, "--snapshot-keep -1: 0 (all) or more"},
+		{func(c *Config) { c.ISPB = "123456789" }, `--ispb "123456789": 8 digits`},
+		{func(c *Config) { c.ISPB = "1234567a" }, `--ispb "1234567a": 8 digits`},
+		{func(c *Config) { c.AdminToken = "sixteen-letters-" }, ""},
 		{func(c *Config) { c.AdminToken = "fifteen-letters" }, "PIXD_ADMIN_TOKEN: "},
 		{func(c *Config) { c.Scheme = "nowhere" }, "--scheme: "},
+		{func(c *Config) {
+			c.Scheme, c.SchemeSecret, c.SchemeListen = "http://127.0.0.1", "0123456789abcdef0123456789abcdef", "127.0.0.1:0"
+			c.SchemeTLS.Cert = "cert.pem"
+		}, "--scheme-tls-cert and --scheme-tls-key go together"},
 		{func(c *Config) { c.TLS.Cert = "cert.pem" }, "--tls-cert and --tls-key go together"},
 		{func(c *Config) { c.AdminTLS.Cert = "cert.pem" }, "--admin-tls-cert and --admin-tls-key go together"},
 	} {
