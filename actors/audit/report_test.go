@@ -46,7 +46,8 @@ func TestReport(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	for i, want := range []ReportedDifference{
-		{Account: pix.AccountID(7).String(), Kind: KindOpen, Message: "a"}, {Account: pix.AccountID(7).String(), Kind: KindBook, Message: "b"},
+		{Account: pix.AccountID(7).String(), Kind: KindOpen, Message: "a"},
+		{Account: pix.AccountID(7).String(), Kind: KindBook, Message: "b"},
 		{Account: pix.AccountID(8).String(), Kind: KindDamage, Message: "c"},
 	} {
 		if d[i].Account != want.Account || d[i].Kind != want.Kind || d[i].Message != want.Message {
