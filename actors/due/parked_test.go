@@ -299,6 +299,29 @@ func TestQuarantinedTasks(t *testing.T) {
 	}
 }
 
+// TestQuarantinedParkedRow checks that a row that waited for its turn starts no task once its account has
+// reported that it is quarantined, and that other accounts' rows have theirs.
+func TestQuarantinedParkedRow(t *testing.T) {
+	b := DefaultBounds()
+	b.AtOnce, b.Share = 4, 1
+	s, m := newShelf(), New(3000, 1<<60, b)
+	look(t, m, 50, s)
+	for n := range 2 {
+		s.due(pix.Millis(100+n), 1, n, layout.DueDoubt)
+		s.due(pix.Millis(100+n), 2, 10+n, layout.DueDoubt)
+	}
+	for _, task := range look(t, m, 10_000, s) {
+		if task.Account == 1 {
+			m.Done(task, Result{Err: ledger.ErrQuarantined}, 10_001)
+		} else {
+			ends(m, s, task, 10_001)
+		}
+	}
+	if next := ids(look(t, m, 10_002, s)); !slices.Equal(next, []int{11}) {
+		t.Errorf("tasks %v", next)
+	}
+}
+
 // ends ends a task whose payout waits no more.
 func ends(m *Machine, s *shelf, t Task, now pix.Millis) {
 	delete(s.rows, string(layout.DueKey(t.due.Kind, t.due.At, t.due.Account, t.due.ID)))
