@@ -25,6 +25,7 @@ func TestSimple(t *testing.T) {
 		{`{"a":"José, 5 < 6 ` + "\x7f\u2028" + `"}`, message, true},
 		{`{"a":` + strings.Repeat("1", 94) + `}`, message, true},
 		{many(16), Rules{Deepest: 1, Plain: true}, true},
+		{`{"az_09":1029}`, message, true},
 
 		{`{"a":` + strings.Repeat("1", 95) + `}`, message, false},
 		{many(17), Rules{Deepest: 1, Plain: true}, false},
@@ -57,6 +58,8 @@ func TestSimple(t *testing.T) {
 		{`{"a":}`, message, false},
 		{`{"a":tru}`, message, false},
 		{`{"a":truee}`, message, false},
+		{`{"a":trux}`, message, false},
+		{`{"a":tr`, message, false},
 		{`{"a":null}`, message, false},
 		{`{"a":[1]}`, message, false},
 		{`{"a":"x"y}`, message, false},
