@@ -55,7 +55,6 @@ func (h *Hours) at(n int64) *hour {
 	if at == nil || at.n < n {
 		f := NewFilter(h.bytes)
 		f.seed = h.seed
-		f.Ready()
 		at = &hour{n, f}
 		place.Store(at)
 	}
