@@ -34,3 +34,13 @@ func TestFilter(t *testing.T) {
 		t.Errorf("%.4f of unknown keys are believed", share)
 	}
 }
+
+// TestFilterSize checks that the size is rounded down to a power of two and is 16 MiB at most.
+func TestFilterSize(t *testing.T) {
+	for bytes, want := range map[int]int{1: 64, 64: 64, 127: 64, 128: 128, 1000: 512, 16 << 20: 16 << 20, 16<<20 - 1: 8 << 20, 64 << 20: 16 << 20} {
+		if got := len(NewFilter(bytes).lines) * 64; got != want {
+			t.Errorf("%d bytes: %d, want %d", bytes, got, want)
+		}
+	}
+	(*Filter)(nil).Add(number(1))
+}
