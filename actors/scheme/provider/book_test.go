@@ -85,6 +85,7 @@ func TestBookPages(t *testing.T) {
 	const parts, none = `,"participants":[{"ispb":"99999004","sent":3}]`, `,"participants":[]`
 	const one, two = `,"accounts":[{"account_id":"acc_aaaaaaaaaaaao","sent":1}]`, `,"accounts":[{"account_id":"acc_aaaaaaaaaaaq2","sent":2}]`
 	first := `{` + at + parts + one + `,"next":"n"}`
+	longest := func(n int) string { return `{` + at + parts + one + `,"next":"` + strings.Repeat("n", n) + `"}` }
 	for name, c := range map[string]struct {
 		answers map[string]string // by the question; missing: 400
 		fails   string            // a part of the error; empty: the book is read
@@ -96,6 +97,8 @@ func TestBookPages(t *testing.T) {
 		"account twice":  {map[string]string{`{"limit":1}`: first, `{"after":"n","limit":1}`: `{` + at + none + one + `}`}, "must stand once"},
 		"part twice":     {map[string]string{`{"limit":1}`: first, `{"after":"n","limit":1}`: `{` + at + parts + two + `}`}, "must stand once"},
 		"forgotten":      {map[string]string{`{}`: first, `{"limit":1}`: first}, "answer 400"},
+		"longest next":   {map[string]string{`{"limit":1}`: longest(64), `{"after":"` + strings.Repeat("n", 64) + `","limit":1}`: `{` + at + none + two + `}`}, ""},
+		"longer next":    {map[string]string{`{"limit":1}`: longest(65)}, "next must"},
 		"no end":         {map[string]string{`{"limit":1}`: first, `{"after":"n","limit":1}`: `{` + at + none + `,"accounts":[],"next":"n"}`}, "next must"},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

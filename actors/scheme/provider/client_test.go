@@ -93,6 +93,7 @@ func TestAnswers(t *testing.T) {
 		"another state":        {200, `{"state":{"progress":"lost"}}`, nil, "state.progress"},
 		"rejected without why": {200, `{"state":{"progress":"rejected"}}`, nil, "state.reason"},
 		"settled with a why":   {200, `{"state":{"progress":"settled","reason":"AC03"}}`, nil, "state.reason"},
+		"longest":              {200, wellSettled[:len(wellSettled)-1] + `,"note":"` + strings.Repeat("x", MaxBody-len(wellSettled)-len(`,"note":""`)) + `"}`, nil, ""},
 		"too long":             {200, `{"note":"` + strings.Repeat("x", MaxBody) + `"}`, nil, "longer than"},
 	} {
 		t.Run(name, func(t *testing.T) {

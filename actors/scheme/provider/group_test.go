@@ -3,6 +3,7 @@ package provider
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -56,4 +57,31 @@ func FuzzReadAnswerLine(f *testing.F) {
 			t.Fatalf("%q: %+v", in, a)
 		}
 	})
+}
+
+// TestGroupBounds checks the longest body of a part, the number of parts, and the range of the status in
+// a line that answers one.
+func TestGroupBounds(t *testing.T) {
+	line := func(id string, n int) []byte {
+		return (&Part{id, PathAsk, []byte(strings.Repeat("x", n))}).appendTo(nil)
+	}
+	for n, good := range map[int]bool{0: true, MaxBody: true, MaxBody + 1: false} {
+		if parts, err := ReadGroup(line("a", n)); (err == nil) != good || good && len(parts[0].Body) != n {
+			t.Errorf("a body of %d bytes: %v", n, err)
+		}
+	}
+	for n, good := range map[int]bool{0: false, 1: true, MaxGroup: true, MaxGroup + 1: false} {
+		var group []byte
+		for i := range n {
+			group = append(group, line("m"+strings.Repeat("x", i%16)+strings.Repeat("y", i/16), 2)...)
+		}
+		if parts, err := ReadGroup(group); (err == nil) != good || good && len(parts) != n {
+			t.Errorf("%d parts: %d, %v", n, len(parts), err)
+		}
+	}
+	for status, good := range map[string]bool{"099": false, "100": true, "999": true, "99": false, "1000": false, "+99": false} {
+		if _, err := readAnswerLine([]byte("a " + status + " t s {}")); (err == nil) != good {
+			t.Errorf("status %s: %v", status, err)
+		}
+	}
 }

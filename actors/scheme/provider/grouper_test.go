@@ -784,3 +784,61 @@ func TestRareTravelAlone(t *testing.T) {
 		o.answered(first)
 	})
 }
+
+// TestLongTravelAlone checks that a message which is too long for a group is sent by itself, and is not
+// held back.
+func TestLongTravelAlone(t *testing.T) {
+	inBubble(t, func(_ *testing.T, o *otherSide) {
+		o.able("256")
+		first := o.post(1)
+		alone := o.request(PathAsk)
+		for n, waits := range map[int]bool{MaxBody: true, MaxBody + 1: false} {
+			ctx, end := context.WithCancel(o.t.Context())
+			go func() { _, _, _ = o.client.groups.post(ctx, PathAsk, []byte(strings.Repeat("x", n))) }()
+			if waits {
+				o.quiet()
+			} else {
+				o.request(PathAsk).refuse(500)
+			}
+			end()
+			synctest.Wait()
+		}
+		alone.reply(http.StatusOK, first.body)
+		o.answered(first)
+	})
+}
+
+// TestFailuresAreLoggedRarely checks that calls without an answer make one line in the log in tellEvery,
+// and that a call which our side has cancelled makes none.
+func TestFailuresAreLoggedRarely(t *testing.T) {
+	inBubble(t, func(t *testing.T, o *otherSide) {
+		var log strings.Builder
+		o.client.Log = slog.New(slog.NewTextHandler(&log, nil))
+		lines := func(want int) {
+			t.Helper()
+			if got := strings.Count(log.String(), "no answer that can be relied on"); got != want {
+				t.Errorf("%d lines, want %d: %s", got, want, log.String())
+			}
+		}
+		fail := func() {
+			go func() { _, _, _ = o.client.post(t.Context(), PathBook, Done{}, MaxBody) }()
+			o.request(PathBook).refuse(503)
+			synctest.Wait()
+		}
+		ctx, end := context.WithCancel(t.Context())
+		go func() { _, _, _ = o.client.post(ctx, PathBook, Done{}, MaxBody) }()
+		o.request(PathBook)
+		end()
+		synctest.Wait()
+		lines(0)
+		fail()
+		fail()
+		o.now += tellEvery - 1
+		fail()
+		lines(1)
+		o.now++
+		fail()
+		fail()
+		lines(2)
+	})
+}
