@@ -182,5 +182,8 @@ func TestNotifierEndsItsQuestion(t *testing.T) {
 	}
 	<-asked
 	n.Close()
+	if n.client.groups.ending.Err() == nil {
+		t.Error("the question goes on")
+	}
 	<-ended
 }
