@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -262,5 +263,64 @@ func TestOlderCluster(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestBatchRowRefused checks that a batch row is refused whose list of records does not end with a whole
+// run, or has a run that no stream can have.
+func TestBatchRowRefused(t *testing.T) {
+	row := func(runs ...byte) []byte {
+		return slices.Concat([]byte{batchVersion}, make([]byte, batchHead-1), runs, make([]byte, 8))
+	}
+	whole := []byte{0, 0, 0, 0, 0, 0, 0, 7, 3, 2} // records 3 and 4 of stream 7
+	got, err := decodeBatchRow(1, row(whole...))
+	if err != nil || len(got.runs) != 1 || got.runs[0] != (run{stream: 7, first: 3, count: 2}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for name, runs := range map[string][]byte{
+		"seven bytes": whole[:7], "no first": whole[:8], "no count": whole[:9], "an open number": {0, 0, 0, 0, 0, 0, 0, 7, 3, 0x80},
+		"from record 0": {0, 0, 0, 0, 0, 0, 0, 7, 0, 2}, "no record": {0, 0, 0, 0, 0, 0, 0, 7, 3, 0}, "a byte more": append(slices.Clone(whole), 0),
+	} {
+		var damage *Damage
+		if got, err := decodeBatchRow(1, row(runs...)); !errors.As(err, &damage) || damage.Position != 1 {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// TestBatchContinues checks that a batch is damaged whose row is whole, but names another batch as the
+// one before it, or is of an earlier time.
+func TestBatchContinues(t *testing.T) {
+	before := Head{Position: 4, Time: 100, Sum: 77}
+	for name, c := range map[string]struct {
+		prev Head
+		good bool
+	}{
+		"the next": {before, true}, "of a later time": {Head{4, 101, 77}, true},
+		"of another": {Head{4, 100, 78}, false}, "of an earlier time": {Head{4, 99, 77}, false},
+	} {
+		var b rowBuilder
+		b.reset(c.prev)
+		row, _ := b.finish(c.prev)
+		w := walk{at: before}
+		var damage *Damage
+		err := w.batch(5, row)
+		if c.good && (err != nil || w.at.Position != 5) || !c.good && (!errors.As(err, &damage) || damage.Position != 5) {
+			t.Errorf("%s: %v, at %+v", name, err, w.at)
+		}
+	}
+}
+
+// TestRecordKeyRefused checks that a key of another length or kind is no record's.
+func TestRecordKeyRefused(t *testing.T) {
+	key := RecordKey(7, 3)
+	if stream, seq, err := splitRecordKey(key); stream != 7 || seq != 3 || err != nil {
+		t.Errorf("record %d of stream %d, %v", seq, stream, err)
+	}
+	for _, k := range [][]byte{nil, key[:len(key)-1], append(slices.Clone(key), 0), append([]byte{batchPrefix}, key[1:]...)} {
+		var damage *Damage
+		if stream, seq, err := splitRecordKey(k); !errors.As(err, &damage) {
+			t.Errorf("%x: record %d of stream %d, %v", k, seq, stream, err)
+		}
 	}
 }

@@ -24,6 +24,14 @@ func TestReadOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("an entry was taken")
+			}
+		}()
+		s.Append(&Entry{Ops: []Op{{OpSet, rowKey(1, 0), nil}}})
+	}()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,8 @@ package wal
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -243,4 +245,47 @@ func (a arming) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 		a.armed.Store(true)
 	}
 	return a.FS.Create(name, c)
+}
+
+// startingFor is a context that has ended once over is true.
+type startingFor struct {
+	context.Context
+	over *atomic.Bool
+}
+
+func (s startingFor) Err() error {
+	if s.over.Load() {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestRewriteEnds checks that Options.Starting ends the rewriting of rows, and does not change it where it
+// goes on.
+func TestRewriteEnds(t *testing.T) {
+	for _, ends := range []bool{true, false} {
+		fs := vfs.NewMem()
+		s := openOn(t, fs, Options{})
+		changeAll(t, s, OpSet, "first")
+		changeAll(t, s, OpSet, "second")
+		closeStore(t, s)
+		var over, unused atomic.Bool
+		o := Options{
+			Dir: harnessDir, FS: armOn(fs, &over), CacheBytes: 1 << 20, MemTableBytes: 1 << 20, SetOnce: []byte("o"),
+			Starting: startingFor{t.Context(), &over},
+		}
+		if !ends {
+			o.FS = armOn(fs, &unused)
+		}
+		s, err := Open(o)
+		if ends {
+			if !errors.Is(err, context.Canceled) {
+				t.Fatalf("Open: %v", err)
+			}
+			s = openOn(t, fs, Options{SetOnce: []byte("o")})
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		leavesNone(t, fmt.Sprint("ends ", ends), s, "second")
+	}
 }

@@ -2,6 +2,7 @@ package wal_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -96,5 +97,55 @@ func TestSharedTooLarge(t *testing.T) {
 	c.store.Append(e)
 	if err := <-out; err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestSharedResignsOnce checks that a store which has resigned, or is closed, does not resign again, and
+// can be closed.
+func TestSharedResignsOnce(t *testing.T) {
+	c := openShared(t, waltest.NewTape(), "a", vfs.NewMem())
+	c.own()
+	c.mustAppend(1)
+	if err := c.store.Resign("b"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.store.Resign("b"); !errors.Is(err, wal.ErrClosed) {
+		t.Error(err)
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- c.store.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("Close does not end")
+	}
+	if err := c.store.Resign("b"); !errors.Is(err, wal.ErrClosed) {
+		t.Error(err)
+	}
+}
+
+// TestSharedLevel checks that a store may own a log of its own level, and not one that has a later level.
+func TestSharedLevel(t *testing.T) {
+	tape := waltest.NewTape()
+	a, b := openShared(t, tape, "a", vfs.NewMem()), openShared(t, tape, "b", vfs.NewMem())
+	a.own()
+	if err := b.follow(); err != nil {
+		t.Fatal(err)
+	}
+	if !a.store.MayOwn() || !b.store.MayOwn() || b.store.Owner().Level != wal.Level() {
+		t.Errorf("level %d of %d", b.store.Owner().Level, wal.Level())
+	}
+	after, batch, err := b.store.OwnBatchOf(wal.Owner{Name: "new", Run: "n1", Level: wal.Level() + 1})
+	if err == nil {
+		err = b.reel.Take(t.Context(), 0, after, wal.NodeVersion{}, batch)
+	}
+	if err == nil {
+		err = b.follow()
+	}
+	if err != nil || b.store.MayOwn() {
+		t.Errorf("it may own level %d (%v)", b.store.Owner().Level, err)
 	}
 }

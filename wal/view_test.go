@@ -23,6 +23,9 @@ func TestViewReads(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if _, there, err := s.Record(7, 0); there || err != nil {
+		t.Errorf("record 0: %t, %v", there, err)
+	}
 	var sums [4]uint64
 	for seq := uint64(1); seq <= 3; seq++ {
 		add(seq)
