@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
+	"pixd/actors/account"
 	"pixd/actors/clock"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
@@ -210,5 +213,44 @@ func TestOldAlertsAreDropped(t *testing.T) {
 				t.Errorf("doubted %v: %s is there: %v, %v", doubted, row.key, there, err)
 			}
 		}
+	}
+}
+
+// TestAlertsAreTold checks what the log and the counter say of an alert, and which accounts count as
+// quarantined.
+func TestAlertsAreTold(t *testing.T) {
+	var log strings.Builder
+	a := silent()
+	a.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, at slog.Attr) slog.Attr {
+		if at.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return at
+	}}))
+	a.Count = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "alerts"}, []string{"kind"})
+	late := ledger.Alert{Kind: ledger.AlertLate, Public: "PIXOUT7", Message: "late"}
+	a.RaiseGeneral("low_disk", "full")
+	a.Raised(8, late)
+	a.Raise(7, ledger.Alert{Kind: account.AlertQuarantine, Message: "closed off"})
+	a.Raise(0, ledger.Alert{Kind: account.AlertQuarantine, Message: "of no account"})
+	a.Raised(9, ledger.Alert{Kind: account.AlertQuarantine, Message: "closed off"})
+	seven, eight, nine := pix.AccountID(7).String(), pix.AccountID(8).String(), pix.AccountID(9).String()
+	want := `level=ERROR msg=full alert=low_disk
+level=ERROR msg=late alert=late_settlement account=` + eight + ` transaction=PIXOUT7
+level=ERROR msg="closed off" alert=quarantine account=` + seven + `
+level=ERROR msg="of no account" alert=quarantine
+level=ERROR msg="closed off" alert=quarantine account=` + nine + `
+`
+	if log.String() != want {
+		t.Errorf("%s, want %s", log.String(), want)
+	}
+	for kind, n := range map[string]float64{"low_disk": 1, "late_settlement": 1, "quarantine": 3, "damage": 0} {
+		var m dto.Metric
+		if err := a.Count.WithLabelValues(kind).Write(&m); err != nil || m.GetCounter().GetValue() != n {
+			t.Errorf("%s: %v, want %v (%v)", kind, m.GetCounter(), n, err)
+		}
+	}
+	if got := a.Quarantined(); !slices.Equal(got, []pix.AccountID{7, 9}) {
+		t.Errorf("quarantined: %v", got)
 	}
 }

@@ -17,6 +17,7 @@ import (
 type closable struct {
 	*Admission
 	free               uint64
+	looks              int // how often the free space was read
 	broken             error
 	submitted, durable wal.Ticket
 	hand               atomic.Int64
@@ -29,7 +30,7 @@ func newClosable() *closable {
 	c := &closable{free: 100, at: time.Unix(1_790_000_000, 0)}
 	log := slog.New(slog.NewTextHandler(&c.log, nil))
 	c.Admission = &Admission{enough: int64(EnoughInHand()), Options: Options{
-		Free: func() (uint64, error) { return c.free, c.broken }, MinFree: 10,
+		Free: func() (uint64, error) { c.looks++; return c.free, c.broken }, MinFree: 10,
 		Progress: func() (wal.Ticket, wal.Ticket) { return c.submitted, c.durable },
 		InHand:   c.hand.Load, Late: c.lateIntake.Load, CommitLimit: commitLimit, Log: log,
 		Raise: func(kind, message string) { log.Error(message, "alert", kind) },
@@ -63,7 +64,7 @@ func TestAdmissionAndDisk(t *testing.T) {
 		{9, nil, ClosedDisk},
 	} {
 		c.free, c.broken = step.free, step.broken
-		if got := c.after(diskEvery); got != step.want {
+		if got := c.after(3 * diskEvery); got != step.want {
 			t.Errorf("step %d: %q", n, got)
 		}
 	}
@@ -73,10 +74,13 @@ func TestAdmissionAndDisk(t *testing.T) {
 			t.Errorf("%q is there %d times:\n%s", what, got, log)
 		}
 	}
-	c.MinFree = 0
+	if c.looks != 8*3 {
+		t.Errorf("the free space was read %d times in %d seconds", c.looks, 8*3)
+	}
+	c.MinFree, c.looks = 0, 0
 	c.lowDisk.Store(false)
-	if got := c.after(2 * diskEvery); got != "" {
-		t.Errorf("without a mark: %q", got)
+	if got := c.after(2 * diskEvery); got != "" || c.looks > 0 {
+		t.Errorf("without a mark: %q, read %d times", got, c.looks)
 	}
 }
 
@@ -114,8 +118,10 @@ func TestAdmissionAndJournal(t *testing.T) {
 		}
 		c.durable++
 	}
-	if got := strings.Count(c.log.String(), "level=ERROR"); got != 2 {
-		t.Errorf("%d lines:\n%s", got, c.log.String())
+	for what, want := range map[string]int{"level=ERROR": 2, "for=5s waiting=3": 1, "for=5s waiting=5": 1, "answers again": 2} {
+		if got := strings.Count(c.log.String(), what); got != want {
+			t.Errorf("%q is there %d times:\n%s", what, got, c.log.String())
+		}
 	}
 }
 
@@ -155,5 +161,18 @@ func BenchmarkClosed(b *testing.B) {
 		if c.Busy() != "" {
 			b.Fatal("closed")
 		}
+	}
+}
+
+// TestAdmissionFromTheStart checks that an admission knows of a full disk when it is made.
+func TestAdmissionFromTheStart(t *testing.T) {
+	c := newClosable()
+	c.free = 9
+	if got := NewAdmission(c.Options).Closed(); got != ClosedDisk {
+		t.Errorf("%q", got)
+	}
+	c.free = 10
+	if got := NewAdmission(c.Options); got.Closed() != "" || got.CommitLimit != commitLimit {
+		t.Errorf("%q, %v", got.Closed(), got.CommitLimit)
 	}
 }

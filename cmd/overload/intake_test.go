@@ -2,6 +2,7 @@ package overload
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -43,6 +44,9 @@ func TestIntake(t *testing.T) {
 	i.Late.Store(true)
 	connections.Store(int64(ManyConnections()) + 1)
 	becomes("bytes that do not wait", false)
+	for range 2 { // one byte after the other
+		arrives(t, i)
+	}
 	end()
 	select {
 	case <-ended:
@@ -58,4 +62,33 @@ func TestIntake(t *testing.T) {
 	defer end()
 	go i.Run(ctx)
 	becomes("a byte that is still on its way", true)
+}
+
+// arrives waits until a byte is sent, and then until it has arrived.
+func arrives(t *testing.T, i *Intake) {
+	t.Helper()
+	until := time.Now().Add(10 * time.Second)
+	for _, sent := range []bool{true, false} {
+		for (i.sent.Load() != 0) != sent {
+			if time.Now().After(until) {
+				t.Fatalf("no byte is sent or has arrived: %v", sent)
+			}
+			runtime.Gosched()
+		}
+	}
+}
+
+// TestCrowded checks from how many connections on requests may wait for each other.
+func TestCrowded(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]bool{0: false, ManyConnections(): false, ManyConnections() + 1: true} {
+		i, err := NewIntake(func() int64 { return int64(n) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i.Crowded() != want {
+			t.Errorf("%d connections: %v", n, i.Crowded())
+		}
+		_, _ = i.from.Close(), i.to.Close()
+	}
 }
