@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"testing"
 
+	"github.com/valyala/fasthttp"
+
 	"pixd/actors/pix"
 )
 
@@ -115,10 +117,31 @@ func TestMovements(t *testing.T) {
 	if page, _ := read("since=" + w.at.String()); len(page) != 3 || page[2].Kind != "payment" || page[2].ID != nil || page[2].TransactionID != nil {
 		t.Errorf("paid: %+v", page)
 	}
+	for limit, want := range map[int]int{1: 1, 1000: 9} {
+		if page, _ := read(fmt.Sprint("limit=", limit)); len(page) != want {
+			t.Errorf("limit %d: %d movements", limit, len(page))
+		}
+	}
 	for query, says := range map[string]string{
 		"limit=0": "limit", "limit=1001": "limit", "limit=x": "limit", "since=yesterday": "since", "since=": "since",
 		"cursor=x": "cursor", "cursor=00": "cursor", "cursor=ffffffffffffffffffffffffffffffff": "cursor",
 	} {
 		w.expect("GET", "/sim/book/movements?"+query, "", 400, says)
+	}
+}
+
+// TestWindow checks where a list of movements begins and how many it has where the query does not say so.
+func TestWindow(t *testing.T) {
+	for query, want := range map[string]struct {
+		since pix.Millis
+		limit int
+	}{
+		"": {0, 100}, "limit=7": {0, 7}, "since=1970-01-01T00:00:05Z": {5000, 100}, "since=1970-01-01T00:00:05-01:00&limit=1000": {3_605_000, 1000},
+	} {
+		var q fasthttp.Args
+		q.Parse(query)
+		if since, limit, err := window(&q); since != want.since || limit != want.limit || err != nil {
+			t.Errorf("%q: since %d, %d movements, %v", query, since, limit, err)
+		}
 	}
 }

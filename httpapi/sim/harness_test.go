@@ -225,7 +225,7 @@ func TestCapacity(t *testing.T) {
 		}
 	}
 	for body, says := range map[string]string{
-		`{}`: "lookups", `{"lookups":"none"}`: "lookups", `{"lookups":null}`: "lookups", `{"lookups":1}`: "lookups",
+		`{}`: "lookups is required", `{"lookups":"none"}`: "lookups must be available, client_limited or bucket_exhausted", `{"lookups":null}`: "lookups", `{"lookups":1}`: "lookups",
 		`{"lookups":"available","x":1}`: "x", ``: "JSON object",
 	} {
 		w.expect("PUT", "/sim/capacity", body, 400, says)

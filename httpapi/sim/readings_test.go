@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -81,4 +82,36 @@ func TestReadings(t *testing.T) {
 			t.Errorf("%d accounts, next %s", len(m.Accounts), m.Next)
 		}
 	})
+}
+
+// booked is a scheme that has a book of seven accounts, and counts how often it is read.
+type booked struct {
+	scheme.Scheme
+	read int
+}
+
+func (b *booked) Book(context.Context) (scheme.Book, error) { b.read++; return bookOf(5, 7), nil }
+
+// TestBookIsReadOnce checks that all pages that a provider asks for are of one reading of the book.
+func TestBookIsReadOnce(t *testing.T) {
+	of := &booked{}
+	d := &peer{scheme: of}
+	seen := map[string]bool{}
+	q := provider.BookQuestion{Limit: 3}
+	for pages := 1; ; pages++ {
+		answer, err := d.book(t.Context(), q)
+		page, ok := answer.(provider.Book)
+		if err != nil || !ok || pages > 3 {
+			t.Fatalf("page %d: %+v, %v", pages, answer, err)
+		}
+		for _, a := range page.Accounts {
+			seen[a.AccountID] = true
+		}
+		if q.After = page.Next; q.After == "" {
+			break
+		}
+	}
+	if len(seen) != 7 || of.read != 1 {
+		t.Errorf("%d accounts of a book that was read %d times", len(seen), of.read)
+	}
 }
