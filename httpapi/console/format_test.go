@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/valyala/fasthttp"
+
 	"pixd/actors/pix"
 )
 
@@ -46,6 +48,7 @@ func TestNumbers(t *testing.T) {
 		"12.345": portuguese.Count(12345), "-1.000": portuguese.Count(-1000), "512 B": english.size(512), "1.5 KiB": english.size(1536), "2.0 TiB": english.size(2 << 40),
 		"119 s": english.age(119), "3 min": english.age(200), "3 h": english.age(3 * 3600), "4 d": english.age(4 * 86400),
 		"31/12/2026 23:00:00 (01/01 02:00 UTC)": moment(portuguese, "2027-01-01T02:00:00.000Z"), "2026-12-31 23:00:00 (01-01 02:00 UTC)": moment(english, "2027-01-01T02:00:00.000Z"), "x": moment(english, "x"),
+		"01/01/2027 09:00:00 (12:00 UTC)": moment(portuguese, "2027-01-01T12:00:00.000Z"), "2027-01-01 09:00:00 (12:00 UTC)": moment(english, "2027-01-01T12:00:00.000Z"),
 		"***.456.789-**": masked("12345678909"), "12.345.678/****-**": masked("12345678000195"), "***": masked("1"), "": masked(""),
 	} {
 		if got != want {
@@ -82,6 +85,14 @@ func TestLanguage(t *testing.T) {
 		p := f.send("GET", "/console/login"+c.query, "", "", headers...)
 		if !strings.Contains(p.body, `<html lang="`+c.want+`">`) || (c.query != "") != strings.Contains(p.header("Set-Cookie"), languageCookie+"="+c.want) {
 			t.Errorf("%+v: %q\n%.60s", c, p.header("Set-Cookie"), p.body)
+		}
+	}
+	for _, secure := range []bool{false, true} {
+		var ctx fasthttp.RequestCtx
+		ctx.QueryArgs().Set("lang", "en")
+		setLanguage(&ctx, secure)
+		if kept := string(ctx.Response.Header.PeekCookie(languageCookie)); strings.Contains(kept, "secure") != secure || !strings.Contains(kept, "HttpOnly") || !strings.Contains(kept, "max-age=31536000") {
+			t.Errorf("secure %v: %q", secure, kept)
 		}
 	}
 	cookie := f.login(olgaToken)

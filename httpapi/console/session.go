@@ -206,9 +206,10 @@ func (c *console) setCookie(ctx *fasthttp.RequestCtx, value string) {
 	k.SetHTTPOnly(true)
 	k.SetSecure(c.Secure)
 	k.SetSameSite(fasthttp.CookieSameSiteStrictMode)
-	k.SetMaxAge(sessionLasts / 1000)
 	if value == "" {
-		k.SetExpire(fasthttp.CookieExpireDelete)
+		k.SetExpire(fasthttp.CookieExpireDelete) // a max-age would count in its place
+	} else {
+		k.SetMaxAge(sessionLasts / 1000)
 	}
 	ctx.Response.Header.SetCookie(&k)
 }

@@ -127,7 +127,10 @@ func TestSessionEnds(t *testing.T) {
 			if p := f.send("POST", "/console/logout", cookie, "csrf=wrong"); p.status != 403 {
 				t.Errorf("logout without the token: %d", p.status)
 			}
-			f.send("POST", "/console/logout", cookie, f.fill("/console/approvals", cookie).Encode())
+			p := f.send("POST", "/console/logout", cookie, f.fill("/console/approvals", cookie).Encode())
+			if gone := p.header("Set-Cookie"); !strings.HasPrefix(gone, "pixd_session=;") || !strings.Contains(gone, "expires=Tue, 10 Nov 2009") || !strings.Contains(gone, "path=/console") {
+				t.Errorf("the cookie after a logout: %q", gone)
+			}
 		},
 		"revoked": func(f *fixture, _ string) { delete(f.named, olgaToken) },
 		"old":     func(f *fixture, _ string) { f.now += sessionLasts },
@@ -202,6 +205,9 @@ func TestManyForms(t *testing.T) {
 		send(fmt.Sprint("more ", i))
 	}
 	send("one more")
+	if o := one.became(fmt.Sprint("key ", mostForms+1)); o.Problem == "session_full" {
+		t.Errorf("a form that was taken: %+v", o)
+	}
 	if o := one.became("one more"); o.Problem != "session_full" || done != mostKeys {
 		t.Errorf("%d forms were done; one more: %+v", done, o)
 	}
