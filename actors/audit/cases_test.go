@@ -81,7 +81,7 @@ func TestReturning(t *testing.T) {
 }
 
 // TestPlantedReturns checks that the audit finds each error that the test plants in the
-// records and rows of refunds and cases, under the right kind, and finds no other difference.
+// records and rows of refunds and cases, first and under the right kind, and one alone where it is about due rows.
 func TestPlantedReturns(t *testing.T) {
 	number := func(l *life, tag byte, at int, by byte) {
 		k := l.row(tag)
@@ -109,6 +109,15 @@ func TestPlantedReturns(t *testing.T) {
 		}, KindDue, "nothing is due"},
 		"a case's due row at another time": {func(l *life) {
 			l.rows[string(layout.DueKey(layout.DueCase, noon, 7, layout.EntityID(l.caseThat(ledger.CaseOpened))))] = make([]byte, 8)
+		}, KindDue, "nothing is due"},
+		"an unknown case's due row when a case is due": {func(l *life) {
+			for k := range l.rows {
+				if d, err := layout.DecodeDue([]byte(k), l.rows[k]); err == nil && d.Kind == layout.DueCase && d.Account == 7 {
+					l.rows[string(layout.DueKey(layout.DueCase, d.At, 7, layout.EntityID{1}))] = make([]byte, 8)
+					return
+				}
+			}
+			l.t.Error("no case is due")
 		}, KindDue, "nothing is due"},
 		"another account's case": {func(l *life) {
 			l.rows[string(layout.DueKey(layout.DueCase, noon, 8, layout.EntityID{1}))] = make([]byte, 8)
@@ -151,6 +160,28 @@ func TestPlantedReturns(t *testing.T) {
 	delete(l.rows, l.row('b'))
 	if found := l.audit().Found(); len(found) == 0 || found[0].Kind != KindRefunds {
 		t.Errorf("without refund sums: %+v", found)
+	}
+}
+
+// TestRefundsBeyondThePayment checks that refunds settled, in flight and held that are together more than what was paid
+// are a difference, but for the excess that late settlements have made.
+func TestRefundsBeyondThePayment(t *testing.T) {
+	for _, c := range []struct {
+		missing, excess pix.Amount
+		want            bool
+	}{{0, 0, false}, {1, 0, true}, {1, 1, false}, {2, 1, true}} {
+		l := returning(t)
+		k := string(layout.RefundSumsKey(7, l.find(ledger.RefundHeld).Tx.Refund.Original))
+		s, err := layout.DecodeRefundSums(l.find(ledger.RefundHeld).Tx.Refund.Original, l.rows[k])
+		if err != nil || s.Settled == 0 || s.InFlight == 0 || s.Held == 0 {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		s.Amount, s.Excess = s.Settled+s.InFlight+s.Held-c.missing, c.excess
+		l.rows[k] = s.Encode()
+		found := l.audit().Found()
+		if got := slices.ContainsFunc(found, func(d Difference) bool { return strings.Contains(d.Message, "in flight and") }); got != c.want {
+			t.Errorf("%+v: %+v", c, found)
+		}
 	}
 }
 

@@ -54,11 +54,14 @@ func TestScannerAlerts(t *testing.T) {
 		if n := a.alerts.Load(); n != 0 {
 			t.Errorf("%d alerts about a task that does not run", n)
 		}
-		scanner.Done(tasks[0], Result{Unheard: true})
+		scanner.Done(tasks[0], Result{Unheard: true, Public: "PIXOUT7"})
 		again := look(t, m, 10_000, s)
 		scanner.Done(again[0], Result{})
 		if n := a.alerts.Load(); (n == 1) != raises {
 			t.Errorf("%d alerts", n)
+		}
+		if at := a.last.Load(); raises && (at == nil || at.account != 1 || layout.EntityID(at.alert.Tx) != tasks[0].ID || at.alert.Public != "PIXOUT7" || at.alert.Message == "") {
+			t.Errorf("the alert is %+v", at)
 		}
 	}
 }
@@ -67,7 +70,14 @@ func TestScannerAlerts(t *testing.T) {
 type accounts struct {
 	scanner       *Scanner
 	tasks, alerts atomic.Int64
+	last          atomic.Pointer[raised]
 	end           func()
+}
+
+// raised is an alert of an account.
+type raised struct {
+	account pix.AccountID
+	alert   ledger.Alert
 }
 
 func (a *accounts) Due(t Task) {
@@ -79,7 +89,8 @@ func (a *accounts) Due(t Task) {
 	a.end()
 }
 
-func (a *accounts) Raise(_ pix.AccountID, alert ledger.Alert) {
+func (a *accounts) Raise(id pix.AccountID, alert ledger.Alert) {
+	a.last.Store(&raised{id, alert})
 	if alert.Kind == AlertUnreachable {
 		a.alerts.Add(1)
 	}

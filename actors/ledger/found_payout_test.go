@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"testing"
 
 	"pixd/actors/layout"
@@ -49,8 +50,8 @@ func TestFoundInstead(t *testing.T) {
 	}
 }
 
-// TestHeldUnderAnotherMinute tells a restored account that the scheme has a payout under an id that ends as its
-// present one does: both ids lead to the payout afterwards.
+// TestHeldUnderAnotherMinute tells a restored account that the scheme has settled a payout under an id with the same
+// suffix and another minute: both ids lead to the payout afterwards, and its money has moved once.
 func TestHeldUnderAnotherMinute(t *testing.T) {
 	h := newHarness(t)
 	h.open(DefaultSettings(), 1_000_000)
@@ -60,8 +61,11 @@ func TestHeldUnderAnotherMinute(t *testing.T) {
 		t.Fatal("the ids are the same")
 	}
 	d := h.step(ResolveTransfer{ID: w.ID, EndToEnd: scheme, Result: TransferIsSettled, Restored: true})
-	if d.Tx.Status != pix.StatusSettled || d.Tx.EndToEnd != scheme {
-		t.Errorf("it is %v under %s", d.Tx.Status, d.Tx.EndToEnd)
+	if d.Tx == nil || d.Tx.Status != pix.StatusSettled || d.Tx.EndToEnd != scheme || !slices.Equal(d.Tx.Payout.Former, []string{w.EndToEnd}) {
+		t.Fatalf("it is %+v", d.Tx)
+	}
+	if now := h.account.Totals; now.Held != 0 || now.Balance != 1_000_000-w.Amount-w.Fee {
+		t.Errorf("%+v", now)
 	}
 	for id, key := range map[string][]byte{w.EndToEnd: layout.EndToEndKey(w.EndToEnd), scheme: layout.SuffixKey(scheme[21:])} {
 		row, ok, err := layout.Find(h, key, layout.DecodeEndToEndRow)

@@ -276,6 +276,11 @@ func TestManyRefundsAndTheAgreedOne(t *testing.T) {
 	if owed := l.account.Totals.Owed; len(d.Launch) != maxRefunds || owed != before+newest.Amount-100*maxRefunds {
 		t.Errorf("%d refunds, owed %d, before %d", len(d.Launch), owed, before)
 	}
+	for _, launched := range d.Launch {
+		if of := launched.Tx.Refund.Case; of == nil || *of == newest.ID {
+			t.Errorf("a refund for case %v", of)
+		}
+	}
 }
 
 // step1 carries out a command that must not be refused.

@@ -157,15 +157,22 @@ func TestOldIDStaysFound(t *testing.T) {
 	}
 }
 
-// TestMostLikelyID checks which of several ids of equal payouts is taken for the one that moved money: that of the
-// payout which has settled, of one on its way, of one that waits, of one that failed, in this order; and among those
-// alike the newest id, whichever is read first.
+// TestMostLikelyID checks which of several ids of equal payouts is taken for the one that moved money: that of a
+// payout that has settled or may still settle although it has failed; else of one that is held or on its way; else of
+// one that waits for an approval; else of one that has failed. Among those alike the newest id counts, whichever is
+// read first.
 func TestMostLikelyID(t *testing.T) {
 	older, newer := endToEnd(""), pix.EndToEnd("99999004", pix.Millis(2e12), "00000000000")
-	under := func(s pix.TxStatus, endToEnd string) *Transaction {
-		return &Transaction{Kind: pix.TxPayout, Status: s, EndToEnd: endToEnd}
+	under := func(tx Transaction, endToEnd string) *Transaction {
+		tx.Kind, tx.EndToEnd = pix.TxPayout, endToEnd
+		return &tx
 	}
-	ranks := []pix.TxStatus{pix.StatusFailed, pix.StatusPending, pix.StatusSending, pix.StatusSettled}
+	ranks := [][]Transaction{
+		{{Status: pix.StatusFailed}, {Status: pix.StatusRejected}, {Status: pix.StatusRejected, ReasonCode: ReasonDuplicate, Payout: PayoutPart{DuplicateOf: new(pix.TxID)}}},
+		{{Status: pix.StatusPending}},
+		{{Status: pix.StatusQueued}, {Status: pix.StatusHeld}, {Status: pix.StatusSending}, {Status: pix.StatusAccepted}},
+		{{Status: pix.StatusSettled}, {Status: pix.StatusFailed, ReasonCode: ReasonVoided}, {Status: pix.StatusRejected, ReasonCode: ReasonDuplicate}},
+	}
 	check := func(want string, all ...*Transaction) {
 		t.Helper()
 		for range 2 {
@@ -174,18 +181,27 @@ func TestMostLikelyID(t *testing.T) {
 				u.name(tx)
 			}
 			if u.endToEnd != want {
-				t.Errorf("%s of %v (%s) and %v (%s)", u.endToEnd, all[0].Status, all[0].EndToEnd, all[1].Status, all[1].EndToEnd)
+				t.Errorf("%s of %v %s (%s) and %v %s (%s)", u.endToEnd, all[0].Status, all[0].ReasonCode, all[0].EndToEnd, all[1].Status, all[1].ReasonCode, all[1].EndToEnd)
 			}
 			slices.Reverse(all)
 		}
 	}
-	for i, s := range ranks {
-		check(newer, under(s, older), under(s, newer))
-		for _, less := range ranks[:i] {
-			check(older, under(s, older), under(less, newer))
+	for i, alike := range ranks {
+		for _, one := range alike {
+			for _, other := range alike {
+				check(newer, under(one, older), under(other, newer))
+			}
+			for _, rank := range ranks[:i] {
+				for _, less := range rank {
+					check(older, under(one, older), under(less, newer))
+				}
+			}
 		}
 	}
 	if c := (&Chain{EndToEnd: older}); c.holder() != nil {
 		t.Error("an id without a known holder has one")
+	}
+	if c := (&Chain{EndToEnd: older, Holder: pix.TxID{7}}); c.holder() == nil || *c.holder() != (pix.TxID{7}) {
+		t.Errorf("the holder is %v", c.holder())
 	}
 }

@@ -19,24 +19,24 @@ func TestTxids(t *testing.T) {
 }
 
 // TestFormsOfIDs checks that an id comes back from its form, and that no other string is taken for one: without the
-// prefix, with another, longer, shorter or in capitals.
+// prefix, with another, longer, shorter, in capitals, or with bits in its last character that an id does not have.
 func TestFormsOfIDs(t *testing.T) {
 	account, subscription := AccountID(1), NewSubscriptionID(1, 7, [4]byte{1, 2, 3, 4})
 	event, transaction := EventID{1, 15: 9}, NewTxID(1_700_000_000_000, [10]byte{1, 9: 2})
 	if subscription.Account() != account || subscription.Number() != 7 || [4]byte(subscription[12:]) != [4]byte{1, 2, 3, 4} {
 		t.Errorf("%x", subscription)
 	}
-	for form, parse := range map[string]func(string) bool{
-		account.String():      func(s string) bool { id, ok := ParseAccountID(s); return ok && id == account },
-		subscription.String(): func(s string) bool { id, ok := ParseSubscriptionID(s); return ok && id == subscription },
-		event.String():        func(s string) bool { id, ok := ParseEventID(s); return ok && id == event },
+	for form, parse := range map[string]func(string) (same, ok bool){
+		account.String():      func(s string) (bool, bool) { id, ok := ParseAccountID(s); return id == account, ok },
+		subscription.String(): func(s string) (bool, bool) { id, ok := ParseSubscriptionID(s); return id == subscription, ok },
+		event.String():        func(s string) (bool, bool) { id, ok := ParseEventID(s); return id == event, ok },
 	} {
-		if !parse(form) {
-			t.Errorf("%s is none", form)
+		if same, ok := parse(form); !ok || !same {
+			t.Errorf("%s is none, or another", form)
 		}
 		prefix, rest, _ := strings.Cut(form, "_")
-		for _, other := range []string{"", rest, "xyz_" + rest, form + "a", form[:len(form)-1], prefix + "_", prefix + "_" + strings.ToUpper(rest), form + "aaaaaaaa"} {
-			if parse(other) {
+		for _, other := range []string{"", rest, "xyz_" + rest, form + "a", form[:len(form)-1], prefix + "_", prefix + "_" + strings.ToUpper(rest), form + "aaaaaaaa", form[:len(form)-1] + "b"} {
+			if _, ok := parse(other); ok {
 				t.Errorf("%q is taken for %s", other, form)
 			}
 		}
@@ -52,7 +52,7 @@ func TestFormsOfIDs(t *testing.T) {
 			}
 		}
 	}
-	for _, other := range []string{"", form[:35], form + "0", form[1:], strings.ReplaceAll(form, "-", "")} {
+	for _, other := range []string{"", form[:35], form + "0", form[1:], strings.ReplaceAll(form, "-", ""), form[:35] + "g"} {
 		if _, ok := ParseTxID(other); ok {
 			t.Errorf("%q is taken for a UUID", other)
 		}
@@ -63,8 +63,15 @@ func TestFormsOfIDs(t *testing.T) {
 // kinds has those that were put into it.
 func TestEventKinds(t *testing.T) {
 	all := EventKinds()
-	if len(all) != len(eventNames)-2 || slices.Contains(all, EventTest) {
-		t.Errorf("%v", all)
+	names := make([]string, len(all))
+	for i, k := range all {
+		names[i] = k.String()
+	}
+	if want := []string{ // a set of kinds is stored by this order
+		"pix.received", "pix.charge.paid", "pix.completed", "pix.payout.confirmed", "pix.payout.rejected", "pix.payout.failed", "pix.payout.queued",
+		"pix.return.received", "pix.payout.returned", "pix.refund.requested", "pix.refund.completed", "pix.refund.failed", "pix.med.closed",
+	}; !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
 	}
 	var every, others EventMask
 	for i, k := range all {
@@ -106,7 +113,14 @@ func TestDocumentOfAKey(t *testing.T) {
 			t.Errorf("%v: %q", of, got)
 		}
 	}
-	for s, want := range map[string]bool{"AZ09AZ09AZ0912": true, "az09AZ09AZ0912": false, "AZ09AZ09AZ[912": false, "AZ09AZ09AZ@912": false, "AZ09AZ09AZ091Z": false, "AZ09AZ09AZ091": false} {
+}
+
+// TestCNPJs checks the form of a CNPJ: twelve digits or capital letters, and two digits.
+func TestCNPJs(t *testing.T) {
+	for s, want := range map[string]bool{
+		"AZ09AZ09AZ0912": true, "12345678000195": true, "az09AZ09AZ0912": false, "AZ09AZ09AZ[912": false, "AZ09AZ09AZ@912": false,
+		"AZ09AZ09AZ0[12": false, "AZ09AZ09AZ09Z1": false, "AZ09AZ09AZ091Z": false, "AZ09AZ09AZ091": false, "AZ09AZ09AZ09123": false, "": false,
+	} {
 		if IsCNPJ(s) != want {
 			t.Errorf("%s: %v", s, !want)
 		}

@@ -260,7 +260,7 @@ func TestBRL(t *testing.T) {
 	}
 }
 
-// TestNamesOfUnknownValues checks that a value without a name is its number.
+// TestNamesOfUnknownValues checks that a value without a name is its number, and that each value has a name.
 func TestNamesOfUnknownValues(t *testing.T) {
 	for _, v := range []interface{ String() string }{TxStatus(200), CaseStatus(200), CaseResult(200), EventKind(200), KeyType(200)} {
 		if got := v.String(); got != "200" {

@@ -148,6 +148,12 @@ func TestGapAccepted(t *testing.T) {
 	if used, err = u.Accept(&m); err != nil || used.Epoch != 4 || n.terms(t).Epoch != 4 {
 		t.Errorf("accepted again: %+v, %v", used, err)
 	}
+	if err := n.write(Caught()); err != nil {
+		t.Fatal(err)
+	}
+	if at, err := Uncaught(n); err != nil || at != nil {
+		t.Errorf("caught up, and kept: %+v, %v", at, err)
+	}
 }
 
 // TestClaimDaysAreRead checks that the terms name each day of which idempotency keys are stored.

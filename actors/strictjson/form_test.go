@@ -2,6 +2,7 @@ package strictjson
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -15,19 +16,25 @@ type record struct {
 	list   []string
 	at     time.Time
 	inner  string
+	deep   bool
 }
 
 func readRecord(body string) (record, error) {
-	f := Read([]byte(body), Rules{Deepest: 3, Plain: true}, "text", "flag", "number", "list", "at", "inner")
+	f := Read([]byte(body), Rules{Deepest: 4, Plain: true}, "text", "flag", "number", "list", "at", "inner")
 	f.Need("text")
 	o := record{text: "unread", number: 7}
-	f.Text("text", &o.text)
-	f.Flag("flag", &o.flag)
-	f.Integer("number", &o.number)
-	f.Texts("list", &o.list)
-	f.Instant("at", &o.at)
-	inner := f.Object("inner", "text")
+	for name, read := range map[string]bool{
+		"text": f.Text("text", &o.text), "flag": f.Flag("flag", &o.flag), "number": f.Integer("number", &o.number), "list": f.Texts("list", &o.list),
+		"at": f.Instant("at", &o.at),
+	} {
+		if !f.Has(name) && read || f.Fault() == nil && f.Has(name) != read {
+			return o, fmt.Errorf("%s is there: %v, read: %v", name, f.Has(name), read)
+		}
+	}
+	inner := f.Object("inner", "text", "deeper")
 	inner.Text("text", &o.inner)
+	deeper := inner.Object("deeper", "deep")
+	deeper.Flag("deep", &o.deep)
 	if f.Has("inner") {
 		inner.Need("text")
 	}
@@ -37,9 +44,9 @@ func readRecord(body string) (record, error) {
 // TestForm checks what is read of a body with every field, and that fields that are missing leave
 // their variables as they are.
 func TestForm(t *testing.T) {
-	o, err := readRecord(`{"text":"a","flag":true,"number":-12,"list":["b","c"],"at":"2026-01-31T12:00:00.5-03:00","inner":{"text":"d"}}`)
+	o, err := readRecord(`{"text":"a","flag":true,"number":-12,"list":["b","c"],"at":"2026-01-31T12:00:00.5-03:00","inner":{"text":"d","deeper":{"deep":true}}}`)
 	at := time.Date(2026, 1, 31, 15, 0, 0, 500_000_000, time.UTC)
-	if err != nil || o.text != "a" || !o.flag || o.number != -12 || !slices.Equal(o.list, []string{"b", "c"}) || !o.at.Equal(at) || o.inner != "d" {
+	if err != nil || o.text != "a" || !o.flag || o.number != -12 || !slices.Equal(o.list, []string{"b", "c"}) || !o.at.Equal(at) || o.inner != "d" || !o.deep {
 		t.Errorf("%+v, %v", o, err)
 	}
 	if o, err := readRecord(`{"text":""}`); err != nil || o.text != "" || o.flag || o.number != 7 || o.list != nil || !o.at.IsZero() || o.inner != "" {
@@ -75,6 +82,9 @@ func TestFormFaults(t *testing.T) {
 		{`{"text":"a","inner":[]}`, "inner must be an object"},
 		{`{"text":"a","inner":{}}`, "inner.text is required"},
 		{`{"text":"a","inner":{"text":1}}`, "inner.text must be a string"},
+		{`{"text":"a","inner":{"text":null}}`, "inner.text must not be null"},
+		{`{"text":"a","inner":{"text":"d","deeper":{"deep":1}}}`, "inner.deeper.deep must be true or false"},
+		{`{"text":"a","inner":{"text":"d","deeper":{"x":1}}}`, `unknown field "inner.deeper.x"`},
 		{`{"flag":1,"number":"x"}`, "text is required"},
 		{`{"text":"a","flag":1,"number":"x"}`, "flag must be true or false"},
 	} {

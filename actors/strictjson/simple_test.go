@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -68,7 +69,7 @@ func TestSimple(t *testing.T) {
 		{"{\"a\":\"\xff\"}", message, false},
 		{`{"a":"\"}`, message, false},
 	} {
-		if got := simple([]byte(c.body), c.rules); got != c.want {
+		if got := simple(slices.Clip([]byte(c.body)), c.rules); got != c.want {
 			t.Errorf("%s: %v", c.body, got)
 		}
 		if err := Scan([]byte(c.body), c.rules); c.want && err != nil {

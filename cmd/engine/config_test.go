@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// TestSettings checks the bounds of each setting: the first and last value that is allowed, and the one beside it,
-// which is refused by the name of its flag.
+// TestSettings checks the bounds of settings that are numbers, times or words: the first and last value that is allowed,
+// and the one beside it, which is refused by the name of its flag. What --scheme-listen and its files need is tested
+// where the command's flags are.
 func TestSettings(t *testing.T) {
 	const ms, day = time.Millisecond, 24 * time.Hour
 	retries := func(n int, each time.Duration) []time.Duration { return slices.Repeat([]time.Duration{each}, n) }
-	for _, c := range []struct {
+	for n, c := range []struct {
 		change func(c *Config)
 		says   string // how the refusal begins; empty: the setting is allowed
 	}{
@@ -57,10 +58,14 @@ func TestSettings(t *testing.T) {
 		{func(c *Config) { c.WebhookRetries = retries(1, 30*day+1) }, "--webhook-retries [720h0m0.000000001s]: each from"},
 		{func(c *Config) { c.SnapshotEvery = time.Second }, ""},
 		{func(c *Config) { c.SnapshotEvery = time.Second - 1 }, "--snapshot-every 999.999999ms: 0 (none) or 1s and longer"},
+		{func(c *Config) { c.SnapshotEvery = 0 }, ""},
+		{func(c *Config) { c.SnapshotEvery = -1 }, "--snapshot-every -1ns: 0 (none) or 1s and longer"},
+		{func(c *Config) { c.SnapshotFull = 1 }, ""},
 		{func(c *Config) { c.SnapshotFull = 0 }, "--snapshot-full 0: 1 (each) or more"},
 		{func(c *Config) { c.SnapshotKeep = 0 }, ""},
 		{func(c *Config) { c.SnapshotKeep = -1 }, "--snapshot-keep -1: 0 (all) or more"},
 		{func(c *Config) { c.ISPB = "123456789" }, `--ispb "123456789": 8 digits`},
+		{func(c *Config) { c.ISPB = "1234567A" }, ""},
 		{func(c *Config) { c.ISPB = "1234567a" }, `--ispb "1234567a": 8 digits`},
 		{func(c *Config) { c.AdminToken = "sixteen-letters-" }, ""},
 		{func(c *Config) { c.AdminToken = "fifteen-letters" }, "PIXD_ADMIN_TOKEN: "},
@@ -75,7 +80,7 @@ func TestSettings(t *testing.T) {
 		s := Defaults()
 		c.change(&s)
 		if got := s.Check(); (got == nil) != (c.says == "") || got != nil && !strings.HasPrefix(got.Error(), c.says) {
-			t.Errorf("%v, want %q", fmt.Sprint(got), c.says)
+			t.Errorf("row %d: %v, want %q", n, fmt.Sprint(got), c.says)
 		}
 	}
 }
