@@ -19,7 +19,8 @@ func readAccount(c *call) {
 	o.text("account_id", c.key.Account.String())
 	o.text("name", s.Name)
 	o.text("document", s.Document)
-	o.text("state", "active") // check 4 has refused the keys of any other account
+	o.flag("active", true) // check 4 has refused the keys of any other account
+	o.text("state", "active")
 	o.text("ispb", c.ISPB)
 	o.inner("fees")
 	o.fee("cash_in", s.CashInFee)
@@ -35,6 +36,7 @@ func readAccount(c *call) {
 	} else {
 		o.number("approval_threshold", int64(*s.ApprovalThreshold))
 	}
+	o.text("repeat_window", s.RepeatWindow.Duration())
 	o.texts("permissions", c.key.Permissions.Names())
 	o.text("time", c.Now().String())
 	answer(c.ctx, fasthttp.StatusOK, o.closed())

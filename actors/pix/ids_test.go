@@ -275,3 +275,14 @@ func TestNamesOfUnknownValues(t *testing.T) {
 		}
 	}
 }
+
+// TestDuration checks that a length of time is written without zero minutes and zero seconds at its end.
+func TestDuration(t *testing.T) {
+	for m, want := range map[Millis]string{
+		0: "0s", 1: "1ms", 1500: "1.5s", 60_000: "1m", 90_000: "1m30s", 600_000: "10m", 3_600_000: "1h", 5_400_000: "1h30m", 3_601_000: "1h0m1s", 43_200_000: "12h",
+	} {
+		if got := m.Duration(); got != want {
+			t.Errorf("%d ms: %s, want %s", int64(m), got, want)
+		}
+	}
+}

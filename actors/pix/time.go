@@ -2,6 +2,7 @@ package pix
 
 import (
 	"math"
+	"strings"
 	"time"
 )
 
@@ -48,3 +49,15 @@ func (r Reading) Since(at Millis, doubted bool) Millis {
 
 // At returns the reading of an undoubted clock at time t.
 func At(t Millis) Reading { return Reading{Time: t, Clock: t} }
+
+// Duration returns m, a length of time in ms, as 1m30s, without zero minutes and zero seconds at its end.
+func (m Millis) Duration() string {
+	s := (time.Duration(m) * time.Millisecond).String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}

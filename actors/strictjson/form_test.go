@@ -111,7 +111,7 @@ func TestFormReadsNothingFromFaults(t *testing.T) {
 	if !f.Null("flag") || f.Null("text") || f.Null("none") || !f.Has("flag") || f.Has("none") {
 		t.Error("null or missing fields are mistaken")
 	}
-	if err := f.Fault(); err != own {
+	if err := f.Fault(); !errors.Is(err, own) {
 		t.Error(err)
 	}
 }

@@ -60,7 +60,7 @@ func viewOfAccount(known *registry.Account, head *ledger.Account) Account {
 		ID: known.ID.String(), Name: v.Name, Document: v.Document, City: &v.City, Active: known.Active,
 		Fees: &Fees{v.CashInFee, v.CashOutFee}, CashOutCeiling: &v.CashOutCeiling,
 		ApprovalThreshold: v.ApprovalThreshold, BlockCNPJOut: &v.BlockCNPJOut,
-		AuthorizedCNPJs: append([]string{}, v.AuthorizedCNPJs...), RepeatWindow: new(duration(v.RepeatWindow)),
+		AuthorizedCNPJs: append([]string{}, v.AuthorizedCNPJs...), RepeatWindow: new(v.RepeatWindow.Duration()),
 		Balance: &t.Balance, Available: new(t.Available()), Pending: &t.Held, MEDHeld: &t.MEDHeld,
 		CreatedAt: known.CreatedAt.String(),
 	}

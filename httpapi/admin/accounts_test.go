@@ -213,6 +213,7 @@ func TestBadBodies(t *testing.T) {
 			t.Errorf("%s %s %s: %d %s; want %s named", v.method, v.path, v.body, status, body, v.field)
 		}
 	}
+	f.expect("GET", path+"/api-keys?limit=0", "", 400, problem(400, "limit must be an integer from 1 to 200"))
 	f.expect("GET", path+"/api-keys", "", 200, `{"data":[],"next_cursor":null}`)
 }
 

@@ -77,10 +77,13 @@ func TestDecideRefused(t *testing.T) {
 			want = fmt.Sprintf(`{"error":{"status":400,"message":"%s…`, prefix)
 		}
 		f.expect("POST", path+"/approve", body, 400, want)
+		f.expect("POST", path+"/decline", body, 400, want)
 	}
 	credit := member(t, f.expect("POST", "/admin/accounts/"+account+"/credits", `{"amount":5,"type":"ted"}`, 201, `{…`), "transaction_id")
 	for _, unknown := range []string{credit, own, "PIXOUT", "x%zz", id[:35], strings.ToLower(public)} {
-		f.expect("POST", "/admin/payouts/"+unknown+"/decline", ana, 404, `{"error":{"status":404,"message":"no payout…`)
+		for _, decision := range []string{"/approve", "/decline"} {
+			f.expect("POST", "/admin/payouts/"+unknown+decision, ana, 404, `{"error":{"status":404,"message":"no payout…`)
+		}
 	}
 	f.expect("GET", path+"/approve", "", 405, `{…`)
 	f.expect("PATCH", "/admin/accounts/"+account, `{"active":false,"approval_threshold":null}`, 200, `{…`)

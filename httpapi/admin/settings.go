@@ -77,15 +77,3 @@ func window(f strictjson.Form, into *pix.Millis) {
 	}
 	*into = pix.Millis(d / time.Millisecond)
 }
-
-// duration returns a duration's text without zero minutes and zero seconds at its end.
-func duration(m pix.Millis) string {
-	s := (time.Duration(m) * time.Millisecond).String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}

@@ -9,8 +9,13 @@ func TestReceivedRight(t *testing.T) {
 		header, computed string
 		want             bool
 	}{
-		{"v1,abc", "v1,abc", true}, {"v1,new v1,abc", "v1,abc", true}, {"v1,abd", "v1,abc", false}, {"v1,abcd", "v1,abc", false},
-		{"", "v1,abc", false}, {"v1,abc", "", false}, {"", "", false},
+		{"v1,abc", "v1,abc", true},
+		{"v1,new v1,abc", "v1,abc", true},
+		{"v1,abd", "v1,abc", false},
+		{"v1,abcd", "v1,abc", false},
+		{"", "v1,abc", false},
+		{"v1,abc", "", false},
+		{"", "", false},
 	} {
 		if got := (received{Signature: c.header, Computed: c.computed}).Right(); got != c.want {
 			t.Errorf("%q, computed %q: %v", c.header, c.computed, got)

@@ -13,9 +13,11 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/pix"
+	"pixd/actors/registry"
 	"pixd/actors/scheme"
 	"pixd/docs/openapi"
 	"pixd/docs/openapi/openapitest"
+	"pixd/httpapi/control"
 )
 
 // contract is the simulator's document. Requests of the tests and their answers are held against it; all
@@ -69,6 +71,36 @@ func TestContractRoutes(t *testing.T) {
 			if want := map[bool]int{true: 401, false: 429}[try < 5]; ctx.Response.StatusCode() != want {
 				t.Errorf("%s without the token, for the time %d: %d", operation, try+1, ctx.Response.StatusCode())
 			}
+		}
+	}
+}
+
+// TestContractViewer checks that a viewer may read alone.
+func TestContractViewer(t *testing.T) {
+	passed := 0
+	named := func(string) (*registry.Operator, error) {
+		return &registry.Operator{Name: "vera", Role: registry.Viewer}, nil
+	}
+	h := control.Guard(control.Tokens{Root: "a token of the tests", Named: named, Now: func() pix.Millis { return testNow }}, func(*fasthttp.RequestCtx) { passed++ }, "/sim")
+	for _, operation := range contract.Operations() {
+		method, path, _ := strings.Cut(operation, " ")
+		if !strings.HasPrefix(path, "/sim/") {
+			continue
+		}
+		var req fasthttp.Request
+		req.Header.SetMethod(method)
+		req.SetRequestURI(path)
+		req.Header.Set("Authorization", "Bearer of-vera")
+		var ctx fasthttp.RequestCtx
+		ctx.Init(&req, nil, nil)
+		passed = 0
+		h(&ctx)
+		switch got := ctx.Response.StatusCode(); {
+		case method == "GET" && passed == 1:
+		case method != "GET" && passed == 0 && got == 403:
+			hold(t, path, &ctx)
+		default:
+			t.Errorf("%s by a viewer: %d", operation, got)
 		}
 	}
 }

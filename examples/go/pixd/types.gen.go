@@ -7,6 +7,11 @@ import (
 	"time"
 )
 
+// Defines values for AccountActive.
+const (
+	AccountActiveTrue AccountActive = true
+)
+
 // Defines values for AccountState.
 const (
 	AccountStateActive AccountState = "active"
@@ -399,12 +404,15 @@ const (
 
 // Defines values for Worked.
 const (
-	True Worked = true
+	WorkedTrue Worked = true
 )
 
 // Account defines model for Account.
 type Account struct {
 	AccountID string `json:"account_id"`
+
+	// Active the keys of another account are refused
+	Active AccountActive `json:"active"`
 
 	// ApprovalThreshold base units; payouts from here on wait for approval, null where none does
 	ApprovalThreshold int64 `json:"approval_threshold"`
@@ -424,8 +432,11 @@ type Account struct {
 	Name string `json:"name"`
 
 	// Permissions of the key that asks
-	Permissions []string     `json:"permissions"`
-	State       AccountState `json:"state"`
+	Permissions []string `json:"permissions"`
+
+	// RepeatWindow how long after its settlement an equal payout is a repeat, such as 12h
+	RepeatWindow string       `json:"repeat_window"`
+	State        AccountState `json:"state"`
 
 	// Time the engine's
 	Time Time `json:"time"`
@@ -433,6 +444,9 @@ type Account struct {
 	// Worked the request was carried out
 	Worked Worked `json:"worked"`
 }
+
+// AccountActive the keys of another account are refused
+type AccountActive bool
 
 // AccountState defines model for Account.State.
 type AccountState string
@@ -1475,9 +1489,9 @@ type TestEvent struct {
 	AccountID string `json:"account_id"`
 
 	// CreatedAt ISO 8601 in UTC
-	CreatedAt Time    `json:"created_at"`
-	Data      Webhook `json:"data"`
-	ID        EventID `json:"id"`
+	CreatedAt Time                   `json:"created_at"`
+	Data      map[string]interface{} `json:"data"`
+	ID        EventID                `json:"id"`
 
 	// Sequence counts all events of the account
 	Sequence int64     `json:"sequence"`
