@@ -160,7 +160,7 @@ func TestTriesOfARound(t *testing.T) {
 }
 
 // TestNextRoundWaitsForAnswers checks that a round begins three seconds after the last answer of the scheme in the
-// one before; the end of a try that made no lookup puts it off no further.
+// one before, and not a millisecond sooner; the end of a try that made no lookup puts it off no further.
 func TestNextRoundWaitsForAnswers(t *testing.T) {
 	for _, c := range []struct {
 		result Result
@@ -175,7 +175,7 @@ func TestNextRoundWaitsForAnswers(t *testing.T) {
 		for _, one := range look(t, m, 10_000, s) {
 			m.Done(one, c.result, 12_000)
 		}
-		for at := pix.Millis(12_000); at <= c.begins; at += 500 {
+		for _, at := range []pix.Millis{12_000, c.begins - 1, c.begins} {
 			for _, one := range look(t, m, at, s) {
 				if m.Done(one, Result{Queued: true}, at); at < c.begins {
 					t.Errorf("%+v: tried again at %d", c.result, at)

@@ -352,6 +352,24 @@ func TestRoundReminds(t *testing.T) {
 	}
 }
 
+// TestAllKeysAreLeft checks that a start reminds the scheme of the keys of all accounts, of more than are read at a time.
+func TestAllKeysAreLeft(t *testing.T) {
+	const accounts = 1001 + 1000
+	r, _, opened := newRegistrar(t)
+	for n := 3; n <= accounts; n++ {
+		evp := pix.Key{Type: pix.KeyEVP, Value: fmt.Sprint("first", n)}
+		if _, err := r.Registry.RegisterAccount(pix.AccountID(n), true, ledger.DefaultSettings(), evp); err != nil {
+			t.Fatal(err)
+		}
+		r.Tell(evp.Value)
+	}
+	r = opened()
+	r.Begin(t.Context())
+	if len(r.left) != accounts {
+		t.Errorf("%d keys are left to remind of, want %d", len(r.left), accounts)
+	}
+}
+
 // TestForgetfulScheme checks that a scheme which may lose its keys while the process runs is told again, round by round, of the
 // keys of all accounts, and then from the first account on; and that another scheme is not.
 func TestForgetfulScheme(t *testing.T) {

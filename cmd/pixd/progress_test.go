@@ -17,7 +17,8 @@ func TestProgressLine(t *testing.T) {
 		if got := progressLine(at, 20*time.Second); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
-		if left := progressLines.ReplaceAllString("pixd: warned, 20s\n"+want+"\nreading, 1m10s\n", ""); left != "pixd: warned, 20s\n" {
+		more := "\nreading, 1m10s\nchecksum, 10s\nfiles: 1 of 2, 10s\ntables, 10s\n" + downloadLine(1_500_000, 12*time.Second) + "\n"
+		if left := progressLines.ReplaceAllString("pixd: warned, 20s\n"+want+more, ""); left != "pixd: warned, 20s\n" {
 			t.Errorf("%q is left of a command's errors without its progress", left)
 		}
 	}
