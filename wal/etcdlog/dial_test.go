@@ -40,7 +40,7 @@ func startServer(t *testing.T, set func(*embed.Config)) string {
 // TestDial runs the contract over connections to an etcd.
 func TestDial(t *testing.T) {
 	t.Parallel()
-	o := Options{Endpoints: []string{startServer(t, func(*embed.Config) {})}, Log: logger()}
+	o := Options{Endpoints: []string{startServer(t, func(*embed.Config) {})}, Timeout: time.Minute, Log: logger()} // a busy machine takes its time
 	for i, c := range waltest.LogContract() {
 		o.Prefix = fmt.Sprintf("%d/", i)
 		t.Run(c.Name, func(t *testing.T) {
