@@ -6,10 +6,10 @@ import (
 )
 
 // Event returns the body of a webhook as JSON, with keys in snake_case: id, type, created_at,
-// account_id, sequence and data. The member data shows the transaction, or special-return case
+// account_id, sequence and data. The member data shows the transaction or special-return case
 // in its state after the event's record: all members of Item or Case, and those that the kind
-// of event adds. Of a test it is empty. Amounts are base units. The same event always gives the same bytes, if banks
-// is the same.
+// of event adds; of a test it is empty. Amounts are base units. The same event always gives the
+// same bytes, if banks is the same.
 func Event(e ledger.Event, banks Banks) []byte {
 	r := e.Record
 	o := opened(false, itemLength+512)
@@ -24,7 +24,7 @@ func Event(e ledger.Event, banks Banks) []byte {
 		t := announced(r.Tx)
 		o.item(t, banks)
 		o.added(e.Kind, r, t)
-	case r.Subscription != nil: // of a test, whose data is empty
+	case r.Subscription != nil: // a test
 	default:
 		o.specialReturn(r.Case)
 	}
