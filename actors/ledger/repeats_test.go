@@ -158,8 +158,8 @@ func TestOldIDStaysFound(t *testing.T) {
 }
 
 // TestMostLikelyID checks which of several ids of equal payouts is taken for the one that moved money: that of a
-// payout that has settled or may still settle although it has failed; else of one that is held or on its way; else of
-// one that waits for an approval; else of one that has failed. Among those alike the newest id counts, whichever is
+// payout that has settled or may still settle although it has failed; else of one that is held, queued or on its way;
+// else of one that waits for an approval; else of one that has failed or was refused. Among those alike the newest id counts, whichever is
 // read first.
 func TestMostLikelyID(t *testing.T) {
 	older, newer := endToEnd(""), pix.EndToEnd("99999004", pix.Millis(2e12), "00000000000")
@@ -168,7 +168,7 @@ func TestMostLikelyID(t *testing.T) {
 		return &tx
 	}
 	ranks := [][]Transaction{
-		{{Status: pix.StatusFailed}, {Status: pix.StatusRejected}, {Status: pix.StatusRejected, ReasonCode: ReasonDuplicate, Payout: PayoutPart{DuplicateOf: new(pix.TxID)}}},
+		{{Status: pix.StatusFailed}, {Status: pix.StatusRefused}, {Status: pix.StatusRejected}, {Status: pix.StatusRejected, ReasonCode: ReasonDuplicate, Payout: PayoutPart{DuplicateOf: new(pix.TxID)}}},
 		{{Status: pix.StatusPending}},
 		{{Status: pix.StatusQueued}, {Status: pix.StatusHeld}, {Status: pix.StatusSending}, {Status: pix.StatusAccepted}},
 		{{Status: pix.StatusSettled}, {Status: pix.StatusFailed, ReasonCode: ReasonVoided}, {Status: pix.StatusRejected, ReasonCode: ReasonDuplicate}},

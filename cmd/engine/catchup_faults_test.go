@@ -316,7 +316,7 @@ func last(t *testing.T, fs *vfs.MemFS, dir string) (name string) {
 func TestCatchUpAsks(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMem()
-	slow := func(c *Config) { c.SettleDelay = 4 * time.Second } // the snapshot is made meanwhile, also on a busy machine
+	slow := func(c *Config) { c.SettleDelay = 4 * time.Second } // long enough for the snapshot
 	w := newHarness(t, fs, slow)
 	p := w.paidOut(`{"amount":21,"pix_key":"a@pix.test"}`)
 	bad := w.paidOut(`{"amount":22,"pix_key":"reject-ac03@pix.test"}`)

@@ -164,15 +164,16 @@ func BenchmarkClosed(b *testing.B) {
 	}
 }
 
-// TestAdmissionFromTheStart checks that an admission knows of a full disk when it is made.
+// TestAdmissionFromTheStart checks that an admission knows of a full disk when it is made, and that a commit may take five
+// seconds where nothing else is said.
 func TestAdmissionFromTheStart(t *testing.T) {
 	c := newClosable()
 	c.free = 9
 	if got := NewAdmission(c.Options).Closed(); got != ClosedDisk {
 		t.Errorf("%q", got)
 	}
-	c.free = 10
-	if got := NewAdmission(c.Options); got.Closed() != "" || got.CommitLimit != commitLimit {
+	c.free, c.Options.CommitLimit = 10, 0
+	if got := NewAdmission(c.Options); got.Closed() != "" || got.CommitLimit != 5*time.Second {
 		t.Errorf("%q, %v", got.Closed(), got.CommitLimit)
 	}
 }

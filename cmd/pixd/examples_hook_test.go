@@ -77,7 +77,7 @@ func (s *sender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // send sends a webhook. Some receivers answer only when the example waits for an event.
 func (s *sender) send(name, secret string, at time.Time) {
-	body := fmt.Sprintf(`{"id":"evt_%s","type":"pix.test","data":{"transaction_id":"none"}}`, name)
+	body := fmt.Sprintf(`{"id":"evt_%s","type":"pix.test","data":{}}`, name)
 	w, err := standardwebhooks.NewWebhook(secret)
 	if err != nil {
 		panic(err)

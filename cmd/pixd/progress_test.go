@@ -7,7 +7,8 @@ import (
 	"pixd/cmd/journal"
 )
 
-// TestProgressLine checks what the stages of a verification show.
+// TestProgressLine checks what the stages of a verification show, and that other tests leave such lines, and those of
+// other commands, out of what a command has said.
 func TestProgressLine(t *testing.T) {
 	for want, at := range map[string]journal.Progress{
 		"records: 1200 records in 30 of 60 batches (50 %), 20s": {Stage: "records", Records: 1200, Batches: 30, Of: 60},

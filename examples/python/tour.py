@@ -93,7 +93,7 @@ def await_event(kind, transaction_id):
     """Waits for the event of a transaction, and drops others that come before it."""
     while True:
         event = Receiver.events.get(timeout=20)
-        if (event["type"], event["data"]["transaction_id"]) == (kind, transaction_id):
+        if event["type"] == kind and event["data"]["transaction_id"] == transaction_id:
             return event["data"]
 
 

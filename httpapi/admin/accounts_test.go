@@ -206,6 +206,7 @@ func TestBadBodies(t *testing.T) {
 		{"POST", path + "/credits", `{"amount":5,"type":"pix"}`, "type"},
 		{"POST", path + "/credits", `{"amount":5,"type":"ted","reference":7}`, "reference"},
 		{"POST", path + "/credits", `{"amount":5,"type":"ted","description":"` + strings.Repeat("x", 141) + `"}`, "description"},
+		{"POST", path + "/credits", `{"amount":5,"type":"ted","reference":"` + strings.Repeat("x", 127) + `é"}`, "reference takes at most 128 bytes"},
 		{"POST", path + "/credits", `{"amount":5,"type":"ted","note":"x"}`, "note"},
 	} {
 		status, body := f.send(v.method, v.path, v.body)
@@ -213,6 +214,7 @@ func TestBadBodies(t *testing.T) {
 			t.Errorf("%s %s %s: %d %s; want %s named", v.method, v.path, v.body, status, body, v.field)
 		}
 	}
+	f.expect("POST", path+"/credits", `{"amount":5,"type":"ted","reference":"`+strings.Repeat("x", 126)+`é"}`, 201, `{…`)
 	f.expect("GET", path+"/api-keys?limit=0", "", 400, problem(400, "limit must be an integer from 1 to 200"))
 	f.expect("GET", path+"/api-keys", "", 200, `{"data":[],"next_cursor":null}`)
 }

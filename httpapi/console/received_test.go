@@ -22,19 +22,3 @@ func TestReceivedRight(t *testing.T) {
 		}
 	}
 }
-
-// TestMenuMarks checks that the menu marks the page itself, or the one that leads to it.
-func TestMenuMarks(t *testing.T) {
-	for page, want := range map[string]string{"accounts": "accounts", "account": "accounts", "case": "med", "med": "med", "deliveries": "webhooks", "login": ""} {
-		v := &visit{console: newFixture(t).console(), Page: page}
-		got := ""
-		for _, e := range v.Menu() {
-			if e.Here {
-				got += e.Word
-			}
-		}
-		if got != want {
-			t.Errorf("%s: %q, want %q", page, got, want)
-		}
-	}
-}

@@ -16,12 +16,17 @@ import (
 	"pixd/actors/scheme"
 )
 
-func asking(t *testing.T, url string) *Provider {
-	t.Helper()
-	p, err := New(Options{
+// optionsFor are those of a client that calls a side at a URL, at noon.
+func optionsFor(t *testing.T, url string) Options {
+	return Options{
 		URL: url, Secret: secret(t, shared), Now: func() pix.Millis { return noon }, NewID: func() string { return "m" },
 		Log: slog.New(slog.DiscardHandler),
-	})
+	}
+}
+
+func asking(t *testing.T, url string) *Provider {
+	t.Helper()
+	p, err := New(optionsFor(t, url))
 	if err != nil {
 		t.Fatal(err)
 	}

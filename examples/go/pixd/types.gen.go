@@ -7,11 +7,6 @@ import (
 	"time"
 )
 
-// Defines values for AccountActive.
-const (
-	AccountActiveTrue AccountActive = true
-)
-
 // Defines values for AccountState.
 const (
 	AccountStateActive AccountState = "active"
@@ -404,15 +399,15 @@ const (
 
 // Defines values for Worked.
 const (
-	WorkedTrue Worked = true
+	True Worked = true
 )
 
 // Account defines model for Account.
 type Account struct {
 	AccountID string `json:"account_id"`
 
-	// Active the keys of another account are refused
-	Active AccountActive `json:"active"`
+	// Active always true: the keys of an account that is not active are refused
+	Active bool `json:"active"`
 
 	// ApprovalThreshold base units; payouts from here on wait for approval, null where none does
 	ApprovalThreshold int64 `json:"approval_threshold"`
@@ -434,7 +429,7 @@ type Account struct {
 	// Permissions of the key that asks
 	Permissions []string `json:"permissions"`
 
-	// RepeatWindow how long after its settlement an equal payout is a repeat, such as 12h
+	// RepeatWindow how long after a payout has settled an equal one counts as its repeat, such as 12h
 	RepeatWindow string       `json:"repeat_window"`
 	State        AccountState `json:"state"`
 
@@ -444,9 +439,6 @@ type Account struct {
 	// Worked the request was carried out
 	Worked Worked `json:"worked"`
 }
-
-// AccountActive the keys of another account are refused
-type AccountActive bool
 
 // AccountState defines model for Account.State.
 type AccountState string
