@@ -503,7 +503,7 @@ type CPFAnswer struct {
 
 // CPFRequest defines model for CPFRequest.
 type CPFRequest struct {
-	// Cpf with or without punctuation
+	// Cpf with or without punctuation; 64 bytes at most
 	Cpf string `json:"cpf"`
 }
 
