@@ -68,6 +68,21 @@ func TestEventIdentity(t *testing.T) {
 	if other.Event(0).ID == first.ID {
 		t.Error("another kind of event has the same id")
 	}
+	for name, change := range map[string]func(*Record){
+		"account":  func(r *Record) { r.Account++ },
+		"time":     func(r *Record) { r.Time++ },
+		"sequence": func(r *Record) { r.Totals.Events++ },
+		"transaction": func(r *Record) {
+			t := *r.Tx
+			t.ID[15]++
+			r.Tx = &t
+		},
+	} {
+		other := r
+		if change(&other); other.Event(0).ID == first.ID {
+			t.Errorf("the event of another %s has the same id", name)
+		}
+	}
 	if id, ok := pix.ParseEventID(first.ID.String()); !ok || id != first.ID {
 		t.Errorf("%v is read as %v", first.ID, id)
 	}

@@ -88,3 +88,32 @@ func TestUnseenCaseDeadline(t *testing.T) {
 		})
 	}
 }
+
+// TestAgreedAwaitingAlert checks that an agreed case from before a restore raises an alert where it holds money that
+// nobody refunds, and none where all the money is already on its way back.
+func TestAgreedAwaitingAlert(t *testing.T) {
+	for refunded, alerts := range map[pix.Amount]int{0: 1, 1000: 0} {
+		h := newHarness(t)
+		h.open(DefaultSettings(), 0)
+		o := h.paid("a", 1000)
+		if refunded != 0 {
+			h.step(RequestRefund{Original: o.ID.String(), Amount: refunded, Reason: "MD06"})
+		}
+		k := h.reported("a", 1000)
+		h.terms.Epoch++
+		d := h.step(CloseCase{ID: k.ID, Result: pix.Agreed})
+		if got := h.caseNow(k); len(d.Alerts) != alerts || !got.Awaits || got.Held != 1000-refunded || got.DueAt == 0 {
+			t.Errorf("%d refunded before: alerts %+v, case %+v", refunded, d.Alerts, got)
+		}
+	}
+}
+
+// TestReceiptKey checks that a payment without a charge names the PIX key it was paid to.
+func TestReceiptKey(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	got := h.step(ReceivePayment{EndToEnd: endToEnd("a"), Amount: 1000, Key: "loja@example.com", TxID: "Order7"}).Tx
+	if got.Kind != pix.TxReceipt || got.Receipt.Key != "loja@example.com" || got.Receipt.Txid != "Order7" {
+		t.Errorf("%+v", got)
+	}
+}

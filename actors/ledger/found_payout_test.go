@@ -94,3 +94,22 @@ func TestFoundRefundDescription(t *testing.T) {
 		}
 	}
 }
+
+// TestFoundFarAttempt tells a restored account of a payout whose id it would compute for an attempt far behind the last
+// one. Such an id counts as the payer's own where no payout waits that many attempts could have been made for.
+func TestFoundFarAttempt(t *testing.T) {
+	for attempt, own := range map[uint64]bool{attemptsSought: false, attemptsSought + 1: true} {
+		h := newHarness(t)
+		h.open(DefaultSettings(), 1_000_000)
+		key := pix.Key{Type: pix.KeyEmail, Value: "ana@example.com"}
+		w := h.step(RequestPayout{Amount: 100, Key: key}).Launch[0].Tx
+		h.step(ResolveTransfer{ID: w.ID, EndToEnd: w.EndToEnd, Result: TransferIsSettled})
+		suffix := pix.Fingerprint{Account: testAccount, Amount: 100, KeyType: key.Type, Key: key.Value}.Suffix(h.terms.Secret, attempt)
+		d := h.step(FindPayout{
+			ID: pix.NewTxID(h.now+1, [10]byte{1}), EndToEnd: endToEnd("")[:21] + suffix, Amount: 100, Key: key, Result: TransferIsSettled,
+		})
+		if d.Tx == nil || d.Tx.Payout.OwnEndToEnd != own {
+			t.Errorf("attempt %d: %+v, its own id: want %v", attempt, d.Tx, own)
+		}
+	}
+}

@@ -205,3 +205,27 @@ func TestMostLikelyID(t *testing.T) {
 		t.Errorf("the holder is %v", c.holder())
 	}
 }
+
+// TestCloser checks which of two equal payouts the scheme is more likely to have.
+func TestCloser(t *testing.T) {
+	payout := func(s pix.TxStatus, sent, requested pix.Millis) *Transaction {
+		tx := &Transaction{ID: pix.NewTxID(requested, [10]byte{}), Kind: pix.TxPayout, Status: s}
+		tx.Transfer.AcceptedAt = sent
+		return tx
+	}
+	for name, c := range map[string]struct {
+		first, second *Transaction
+	}{
+		"settled before accepted":               {payout(pix.StatusSettled, 9, 9), payout(pix.StatusAccepted, 1, 1)},
+		"accepted before on its way":            {payout(pix.StatusAccepted, 9, 9), payout(pix.StatusSending, 1, 1)},
+		"sent first":                            {payout(pix.StatusAccepted, 5, 9), payout(pix.StatusAccepted, 6, 1)},
+		"requested first of those sent at once": {payout(pix.StatusAccepted, 5, 5), payout(pix.StatusAccepted, 5, 6)},
+	} {
+		if !closer(c.first, c.second) || closer(c.second, c.first) {
+			t.Errorf("%s: it is not", name)
+		}
+	}
+	if one := payout(pix.StatusAccepted, 5, 5); closer(one, one) {
+		t.Error("a payout is closer than itself")
+	}
+}
