@@ -60,3 +60,55 @@ func TestSettingsEqual(t *testing.T) {
 		t.Error("the same threshold is another")
 	}
 }
+
+// TestEndedLeavesNoRows checks that nothing lists a payout as open, due or queued once it has ended, however it ended.
+func TestEndedLeavesNoRows(t *testing.T) {
+	resolve := func(h *harness, p *Transaction, r TransferResult, reason string) {
+		h.step(ResolveTransfer{ID: p.ID, EndToEnd: p.EndToEnd, Result: r, Reason: reason})
+	}
+	queue := func(h *harness, p *Transaction) {
+		h.step(ResolveTransfer{ID: p.ID, EndToEnd: p.EndToEnd, Result: TransferIsLimited, Refusal: RefuseRateLimited})
+	}
+	for name, end := range map[string]func(h *harness, p *Transaction){
+		"settled":  func(h *harness, p *Transaction) { resolve(h, p, TransferIsSettled, "") },
+		"rejected": func(h *harness, p *Transaction) { resolve(h, p, TransferIsRejected, "AC03") },
+		"settled later": func(h *harness, p *Transaction) {
+			resolve(h, p, TransferIsAccepted, "")
+			resolve(h, p, TransferIsSettled, "")
+		},
+		"queued, settled":  func(h *harness, p *Transaction) { queue(h, p); resolve(h, p, TransferIsSettled, "") },
+		"queued, rejected": func(h *harness, p *Transaction) { queue(h, p); resolve(h, p, TransferIsRejected, "AC03") },
+		"queued too long": func(h *harness, p *Transaction) {
+			queue(h, p)
+			clear(h.carried)
+			h.now += h.terms.QueueTTL
+			h.step(Attend{Kind: layout.DueTransfer, ID: layout.EntityID(p.ID)})
+		},
+	} {
+		h := newHarness(t)
+		h.open(DefaultSettings(), 1_000_000)
+		before := len(h.listed())
+		p := h.step(RequestPayout{Amount: 100, Key: pix.Key{Type: pix.KeyEmail, Value: "ana@example.com"}}).Launch[0].Tx
+		if len(h.listed()) == before {
+			t.Fatal("a payout on its way is nowhere listed")
+		}
+		end(h, p)
+		if now := h.transactionOf(p.ID); !now.Ended() || len(h.listed()) != before {
+			t.Errorf("%s: %v, still listed: %q", name, now.Status, h.listed())
+		}
+	}
+}
+
+// listed returns the keys of the rows that list transfers as open, due or queued.
+func (h *harness) listed() (all []string) {
+	open, openEnd := layout.OpenRange()
+	due, dueEnd := layout.AllDue()
+	for _, r := range append(layout.QueueRanges(), [2][]byte{open, openEnd}, [2][]byte{due, dueEnd}) {
+		for k := range h.rows {
+			if k >= string(r[0]) && k < string(r[1]) {
+				all = append(all, k)
+			}
+		}
+	}
+	return all
+}
