@@ -264,3 +264,17 @@ func TestSilentScheme(t *testing.T) {
 		t.Errorf("submitted %d times", n)
 	}
 }
+
+// TestTrimAgain checks that an account which is used again after it was trimmed is trimmed again.
+func TestTrimAgain(t *testing.T) {
+	d, e := new(Host), new(entry)
+	for range 2 {
+		for range 2 {
+			d.mark(e)
+		}
+		if n := len(d.toTrim.entries); n != 1 {
+			t.Fatalf("%d entries are to be trimmed, want 1", n)
+		}
+		d.Trim()
+	}
+}

@@ -76,3 +76,24 @@ func (b *bench) checkRecentSums(id pix.TxID) int {
 	}
 	return 1
 }
+
+// TestRecentForget checks that what is forgotten are the payouts and refund sums of one account alone.
+func TestRecentForget(t *testing.T) {
+	recent, ids := NewRecent(recentSlots), [2]pix.TxID{{15: 1}, {15: 2}}
+	for i, id := range ids {
+		a := pix.AccountID(i + 1)
+		recent.put(a, &ledger.Transaction{ID: id})
+		recent.changed(a, &layout.RefundSums{Original: id, InFlight: 1})
+	}
+	recent.forget(1)
+	for i, id := range ids {
+		a, kept := pix.AccountID(i+1), i == 1
+		if (recent.get(id) != nil) != kept || (recent.sumsOf(a, id) != nil) != kept {
+			t.Errorf("account %v: payout %v, sums %v, want them kept: %v", a, recent.get(id), recent.sumsOf(a, id), kept)
+		}
+	}
+	recent.forget(2)
+	if recent.get(ids[1]) != nil || recent.sumsOf(2, ids[1]) != nil {
+		t.Error("the last account is not forgotten")
+	}
+}

@@ -102,3 +102,44 @@ func TestDueCaseReportsOnce(t *testing.T) {
 		t.Errorf("the task ended again: %+v", <-results)
 	}
 }
+
+// TestRefundBesideUnsynced checks which money a refund may take while entries are not durable: what the account had
+// before the first of them, and not what they brought.
+func TestRefundBesideUnsynced(t *testing.T) {
+	b := newBench(t)
+	b.step(ledger.OpenAccount{Settings: settings()})
+	b.step(ledger.ReceivePayment{EndToEnd: endToEnd("1"), Amount: 1000, Key: "k"})
+	b.step(ledger.RequestPayout{Amount: 1000, Key: pix.Key{Type: pix.KeyEmail, Value: "ana@example.com"}})
+	b.step(ledger.ReceivePayment{EndToEnd: endToEnd("2"), Amount: 400, Key: "k"})
+	b.store.durable, b.durable = b.store.ticket, false
+	restored, err := Restore(b.machine.config, testAccount, b.store) // a machine that has seen no entry yet
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.machine = restored
+	b.step(ledger.ReceivePayment{EndToEnd: endToEnd("3"), Amount: 1000, Key: "k"})
+	for amount, refused := range map[pix.Amount]bool{401: true, 400: false} {
+		c := refundOf(endToEnd("1"), nil)
+		c.Amount = amount
+		out := b.step(c)
+		if got := out.Answer != nil && out.Answer.Refusal != nil; got != refused || len(out.Start) > 0 == refused {
+			t.Errorf("a refund of %d beside a payment that is not durable: refused %v, %d on their way", amount, got, len(out.Start))
+		}
+	}
+}
+
+// TestReturnAnswersPayout checks that whoever waits for a payout hears of the payout where the scheme tells first that it
+// was returned.
+func TestReturnAnswersPayout(t *testing.T) {
+	b := newBench(t)
+	b.step(ledger.OpenAccount{Settings: settings()})
+	b.step(ledger.ReceivePayment{EndToEnd: endToEnd("1"), Amount: 1000, Key: "k"})
+	p := b.step(ledger.RequestPayout{Amount: 1000, Key: pix.Key{Type: pix.KeyEmail, Value: "ana@example.com"}}).Start[0].Tx
+	out := b.step(ledger.ReceiveReturn{ID: p.ID, EndToEnd: p.EndToEnd, ReturnID: "D" + endToEnd("r")[1:], Amount: 400, Reason: "MD06"})
+	if out.Outcome == nil || out.Outcome.Tx.ID != p.ID || out.Outcome.Tx.Status != pix.StatusSettled {
+		t.Errorf("the payout's outcome is %+v", out.Outcome)
+	}
+	if out.Answer == nil || out.Answer.Tx.Kind != pix.TxReturn {
+		t.Errorf("the notice is answered with %+v", out.Answer)
+	}
+}
