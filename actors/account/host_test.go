@@ -278,3 +278,36 @@ func TestTrimAgain(t *testing.T) {
 		d.Trim()
 	}
 }
+
+// TestRefusalWaitsForNothing checks that a refusal is answered at once where all that it rests on is durable, whatever
+// other entries wait for, and that one which rests on an entry that is not durable waits for that.
+func TestRefusalWaitsForNothing(t *testing.T) {
+	w := newHarness(t, Limits{})
+	w.fund(1, 5)
+	w.totals(1)
+	w.gate.shutIt()
+	defer w.gate.open()
+	waits := w.begin(2, ledger.Credit{Kind: pix.TxTED, Amount: 5})
+	w.eventually("the other account's entry", func() bool { return w.gate.passed() > 0 })
+	select {
+	case r := <-w.begin(1, payoutTo(8, nil)):
+		if r.err != nil || r.answer.Refusal == nil {
+			t.Errorf("%+v, %v", r.answer, r.err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("a refusal waits for another account's entry")
+	}
+	refused := w.begin(2, payoutTo(8, nil))
+	select {
+	case r := <-refused:
+		t.Errorf("a refusal does not wait for the credit that it counts: %+v, %v", r.answer, r.err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	w.gate.open()
+	if r := <-waits; r.err != nil {
+		t.Error(r.err)
+	}
+	if r := <-refused; r.err != nil || r.answer.Refusal == nil {
+		t.Errorf("%+v, %v", r.answer, r.err)
+	}
+}

@@ -134,10 +134,10 @@ func TestReturnAnswersPayout(t *testing.T) {
 	b := newBench(t)
 	b.step(ledger.OpenAccount{Settings: settings()})
 	b.step(ledger.ReceivePayment{EndToEnd: endToEnd("1"), Amount: 1000, Key: "k"})
-	p := b.step(ledger.RequestPayout{Amount: 1000, Key: pix.Key{Type: pix.KeyEmail, Value: "ana@example.com"}}).Start[0].Tx
-	out := b.step(ledger.ReceiveReturn{ID: p.ID, EndToEnd: p.EndToEnd, ReturnID: "D" + endToEnd("r")[1:], Amount: 400, Reason: "MD06"})
-	if out.Outcome == nil || out.Outcome.Tx.ID != p.ID || out.Outcome.Tx.Status != pix.StatusSettled {
-		t.Errorf("the payout's outcome is %+v", out.Outcome)
+	p := b.step(payoutTo(1, under(1))).Start[0].Tx
+	out := b.step(ledger.ReceiveReturn{ID: p.ID, EndToEnd: p.EndToEnd, ReturnID: "D" + endToEnd("r")[1:], Amount: 40, Reason: "MD06"})
+	if o := out.Outcome; o == nil || o.Tx.ID != p.ID || o.Tx.Status != pix.StatusSettled || o.Stored == nil || string(o.Stored.Body) != "settled style 0" {
+		t.Errorf("the payout's outcome is %+v", o)
 	}
 	if out.Answer == nil || out.Answer.Tx.Kind != pix.TxReturn {
 		t.Errorf("the notice is answered with %+v", out.Answer)
