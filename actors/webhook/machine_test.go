@@ -260,3 +260,18 @@ func TestWidth(t *testing.T) {
 	r.now += second
 	r.quiet()
 }
+
+// TestDeliveryWithoutSubscription checks that a row whose subscription is missing, which only damage makes, keeps no
+// other receiver from getting its events.
+func TestDeliveryWithoutSubscription(t *testing.T) {
+	r := newRig(t, nil)
+	r.emit(target(1), 1)
+	r.emit(target(2), 1)
+	delete(r.shelf.subscriptions, target(1))
+	if got := r.one(); got.Target != target(2) {
+		t.Fatalf("%+v", got)
+	}
+	if r.quiet(); len(r.queues) != 1 {
+		t.Errorf("%d queues", len(r.queues))
+	}
+}
