@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -267,5 +268,37 @@ func TestReferences(t *testing.T) {
 	shows(older)
 	if got, err := h.EndToEnd(1, payment(1)); err != nil || got == nil || got.ID != older.ID {
 		t.Errorf("by the payment's end-to-end id: %+v (%v)", got, err)
+	}
+}
+
+// gaps is a list of ten rows, of which one cannot be read.
+type gaps struct {
+	View
+	missing uint64
+	err     error
+}
+
+func (g gaps) Get(key []byte) ([]byte, bool, error) {
+	n, err := layout.RowNumber(key)
+	if n == g.missing {
+		return nil, false, errors.Join(err, g.err)
+	}
+	return layout.ItemRow{CreatedAt: pix.Millis(n)}.Encode(), true, err
+}
+
+// TestUnreadRow checks that looking for a time in a list fails where a row that it needs is missing or cannot be read.
+func TestUnreadRow(t *testing.T) {
+	x, disk := itemsOf(1), errors.New("the disk fails")
+	if n, err := x.before(gaps{}, 10, 7); n != 6 || err != nil {
+		t.Errorf("%d rows are earlier (%v), want 6", n, err)
+	}
+	for _, want := range []error{errGap, disk} {
+		g := gaps{missing: 6}
+		if want == disk {
+			g.err = disk
+		}
+		if n, err := x.before(g, 10, 7); !errors.Is(err, want) {
+			t.Errorf("%d rows are earlier (%v), want %v", n, err, want)
+		}
 	}
 }
