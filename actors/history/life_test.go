@@ -121,3 +121,19 @@ func (f failing) Look(wal.Stream, func(View) error) error { return f.err }
 func (f failing) Record(wal.Stream, uint64) (wal.Record, bool, error) {
 	return wal.Record{}, false, f.err
 }
+
+// TestLifeOfReturns checks that a payout's life has the records about what came back of it, and about nothing else.
+func TestLifeOfReturns(t *testing.T) {
+	b := newBook(t)
+	h := New(b.store)
+	b.received(1, payment(1), 1000)
+	p, other := b.payout(1, e2eA, ledger.TransferIsSettled), b.payout(1, e2eB, ledger.TransferIsSettled)
+	for n, of := range []*ledger.Transaction{p, other, p} {
+		back := "D" + payment(n + 10)[1:]
+		b.decide(1, ledger.ReceiveReturn{ID: of.ID, EndToEnd: of.EndToEnd, ReturnID: back, Amount: 10, Reason: "MD06"})
+	}
+	b.lives(h, p.ID.String(), true, ledger.PayoutHeld, ledger.PayoutAccepted, ledger.PayoutSettled,
+		ledger.ReturnReceived, ledger.PayoutReturned, ledger.ReturnReceived, ledger.PayoutReturned)
+	b.lives(h, other.ID.String(), true, ledger.PayoutHeld, ledger.PayoutAccepted, ledger.PayoutSettled,
+		ledger.ReturnReceived, ledger.PayoutReturned)
+}

@@ -299,3 +299,24 @@ func TestListsOfOperators(t *testing.T) {
 		}
 	}
 }
+
+// TestBacklog checks that a subscription's deliveries that wait and those that are dead are counted, each by itself, and
+// neither those that were delivered nor those of another subscription.
+func TestBacklog(t *testing.T) {
+	b := newBook(t)
+	h := New(b.store)
+	one, two := b.hook(1), b.hook(1)
+	for n := range 3 {
+		b.received(1, payment(n), 10)
+	}
+	target := func(s *ledger.Subscription) layout.Target { return layout.Target{Account: 1, Number: s.ID.Number()} }
+	end := func(s layout.DeliveryState, sequence uint64) wal.Op {
+		return wal.Op{Kind: wal.OpSet, Key: layout.DeliveryKey(target(one), s, sequence), Value: (&layout.DeliveryStatus{Record: 1}).Encode()}
+	}
+	b.write(&wal.Entry{Ops: []wal.Op{end(layout.DeliveryDead, 90), end(layout.DeliveryDead, 91), end(layout.DeliveryDelivered, 92)}})
+	for s, want := range map[*ledger.Subscription][2]uint64{one: {3, 2}, two: {3, 0}} {
+		if pending, dead, err := h.Backlog(target(s)); pending != want[0] || dead != want[1] || err != nil {
+			t.Errorf("subscription %d: %d wait and %d are dead (%v), want %v", s.ID.Number(), pending, dead, err, want)
+		}
+	}
+}
