@@ -28,7 +28,7 @@ func demoAccount(r *registry.Registry) (id pix.AccountID, some bool) {
 	for from := 0; ; {
 		ids, next := r.Accounts(from, page)
 		for _, id := range ids {
-			if a, ok := r.Account(id); ok && a.Opening.Name == demoName && a.Opening.Document == demoDocument {
+			if s, ok := r.Opening(id); ok && s.Name == demoName && s.Document == demoDocument {
 				return id, true
 			}
 		}

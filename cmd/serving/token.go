@@ -47,7 +47,7 @@ func TokenIn(dir string) (string, error) {
 }
 
 // writePrivate writes a new file, in place of one that has the name. Nobody but its owner can open
-// it, from its creation on.
+// it, from its creation on, and a power cut after it has returned does not lose it.
 func writePrivate(path, text string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -57,5 +57,12 @@ func writePrivate(path, text string) error {
 		return err
 	}
 	_, err = file.WriteString(text)
-	return errors.Join(err, file.Sync(), file.Close())
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
 }
