@@ -339,3 +339,35 @@ func TestPanicGivesThePlaceBack(t *testing.T) {
 type panics struct{ scheme.Unassigned }
 
 func (panics) Lookup(context.Context, scheme.Query) (pix.Party, error) { panic("lookup") }
+
+// TestWaitsInAllForPlaces checks that a job which waits for a place more than once waits no longer for all of them than its
+// own time.
+func TestWaitsInAllForPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes()
+		p := &placedScheme{lanes: l, job: &Job{Account: 1}, ctx: t.Context(), left: 10 * time.Second, most: 10 * time.Second}
+		fill := func() {
+			for range paymentShare {
+				if err := l.payments.Take(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		fill()
+		time.AfterFunc(6*time.Second, func() { l.payments.Give(1) })
+		if !p.enter() {
+			t.Fatal("it got no place when one was free")
+		}
+		p.leave()
+		if err := l.payments.Take(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if p.enter() || time.Since(began) != 4*time.Second {
+			t.Errorf("it waited %v for its second place, want 4 s and no place", time.Since(began))
+		}
+		for range paymentShare {
+			l.payments.Give(1)
+		}
+	})
+}

@@ -2,7 +2,11 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -30,5 +34,26 @@ func TestTrustedProxyHostBits(t *testing.T) {
 	c.SetErr(io.Discard)
 	if err := c.Execute(); err == nil || !strings.Contains(err.Error(), "10.0.0.0/8 is the whole network") {
 		t.Error(err)
+	}
+}
+
+// TestDemoKeepsOtherWebhooks checks that a demo which begins again ends the webhooks of its tours, and no other.
+func TestDemoKeepsOtherWebhooks(t *testing.T) {
+	var ended []string
+	merchant := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			ended = append(ended, r.URL.Path)
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		_, _ = fmt.Fprintf(w, `{"data":[{"id":"1","url":%q},{"id":"2","url":"https://merchant.example/"},{"id":"3","url":%[1]q}]}`, tourHook)
+	}))
+	defer merchant.Close()
+	d := &demonstration{merchant: merchant.URL}
+	if err := d.unsubscribe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"/api/external/webhooks/1", "/api/external/webhooks/3"}; !slices.Equal(ended, want) {
+		t.Errorf("ended %q, want %q", ended, want)
 	}
 }
