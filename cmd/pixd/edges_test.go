@@ -43,7 +43,6 @@ func TestDemoKeepsOtherWebhooks(t *testing.T) {
 	merchant := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete {
 			ended = append(ended, r.URL.Path)
-			w.WriteHeader(http.StatusNoContent)
 			return
 		}
 		_, _ = fmt.Fprintf(w, `{"data":[{"id":"1","url":%q},{"id":"2","url":"https://merchant.example/"},{"id":"3","url":%[1]q}]}`, tourHook)
