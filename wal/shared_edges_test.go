@@ -23,7 +23,10 @@ func TestSharedUncertainAmongWrites(t *testing.T) {
 	select {
 	case err := <-read:
 		t.Error("released:", err)
-	case <-a.fell:
+	case err := <-a.fell:
+		if err == nil {
+			t.Error("it fell for no reason")
+		}
 	case <-time.After(10 * time.Second):
 		t.Error("nothing came of it")
 	}

@@ -292,12 +292,8 @@ func TestUnreadRow(t *testing.T) {
 	if n, err := x.before(gaps{}, 10, 7); n != 6 || err != nil {
 		t.Errorf("%d rows are earlier (%v), want 6", n, err)
 	}
-	for _, want := range []error{errGap, disk} {
-		g := gaps{missing: 6}
-		if want == disk {
-			g.err = disk
-		}
-		if n, err := x.before(g, 10, 7); !errors.Is(err, want) {
+	for want, fails := range map[error]error{errGap: nil, disk: disk} {
+		if n, err := x.before(gaps{missing: 6, err: fails}, 10, 7); !errors.Is(err, want) {
 			t.Errorf("%d rows are earlier (%v), want %v", n, err, want)
 		}
 	}

@@ -48,8 +48,10 @@ func TestRetryAllHeld(t *testing.T) {
 		// one that waits for its next attempt
 		p := layout.Pending{Target: target(1), Due: k.now() + hour, Sequence: 1000, Record: 1000, Tries: 1}
 		status := layout.DeliveryStatus{Record: 1000, CreatedAt: t0, Due: p.Due, Attempts: []layout.Attempt{{At: t0, Status: 500}}}
-		s.apply([]wal.Op{{Kind: wal.OpSet, Key: p.Key(), Value: p.Value()},
-			{Kind: wal.OpSet, Key: layout.DeliveryKey(target(1), layout.DeliveryPending, 1000), Value: status.Encode()}})
+		s.apply([]wal.Op{
+			{Kind: wal.OpSet, Key: p.Key(), Value: p.Value()},
+			{Kind: wal.OpSet, Key: layout.DeliveryKey(target(1), layout.DeliveryPending, 1000), Value: status.Encode()},
+		})
 	})
 	k.run()
 	if n, err := k.RetryAll(target(1)); n != 300 || err != nil {
@@ -97,6 +99,8 @@ func TestCutAttemptIsNotCounted(t *testing.T) {
 	k.end()
 	written := make(chan error, 1)
 	k.Append(&wal.Entry{Shared: true, Out: []wal.Out{resultTo(written)}}) // everything before it is written
-	<-written
+	if err := <-written; err != nil {
+		t.Fatal(err)
+	}
 	k.becomes(1, "new")
 }
