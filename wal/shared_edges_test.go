@@ -1,6 +1,7 @@
 package wal_test
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -41,11 +42,14 @@ func TestSharedCloseCut(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	b := openShared(t, tape, "b", fs)
 	_ = b.store.Close()
+	var mu sync.Mutex
 	var cuts []*vfs.MemFS
 	o := sharedOptions(b)
 	o.FS = errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			mu.Lock()
 			cuts = append(cuts, fs.CrashClone(vfs.CrashCloneCfg{}))
+			mu.Unlock()
 		}
 		return nil
 	}))
@@ -57,10 +61,14 @@ func TestSharedCloseCut(t *testing.T) {
 	if err := b.follow(); err != nil {
 		t.Fatal(err)
 	}
+	mu.Lock()
 	cuts = nil
+	mu.Unlock()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	for i, left := range append(cuts, fs.CrashClone(vfs.CrashCloneCfg{})) {
 		o.FS = left
 		again, err := wal.Open(o)
