@@ -1,6 +1,7 @@
 package due
 
 import (
+	"errors"
 	"testing"
 
 	"pixd/actors/layout"
@@ -43,5 +44,25 @@ func TestBoundOfWhatIsPutOff(t *testing.T) {
 	}
 	if len(p.byID) != 2 || p.has(layout.EntityID{3}) {
 		t.Errorf("%d are remembered", len(p.byID))
+	}
+}
+
+// TestWhatCountsAsAnAnswer checks after which results the alert about a scheme that does not answer is raised again.
+func TestWhatCountsAsAnAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		r        Result
+		answered bool
+	}{
+		"done": {Result{}, true}, "open at the scheme": {Result{Open: true}, true}, "skipped": {Result{Skipped: true}, false},
+		"told when": {Result{Again: 10}, false}, "open, told when": {Result{Open: true, Again: 10}, true}, "failed": {Result{Err: errors.New("the disk fails")}, false},
+	} {
+		l := New(1000, 1000, DefaultBounds()).lane(layout.NeedsScheme)
+		if !l.heard(Result{Unheard: true}, 0) {
+			t.Fatal("no alert at the first")
+		}
+		l.heard(c.r, 0)
+		if again := l.heard(Result{Unheard: true}, 0); again != c.answered {
+			t.Errorf("%s: another alert %v, want %v", name, again, c.answered)
+		}
 	}
 }
