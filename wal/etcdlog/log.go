@@ -144,25 +144,32 @@ func usable(version string) error {
 	return nil
 }
 
-// status asks the members how they are and returns those that answer, at least one.
+// status asks all members at once how they are and returns those that answer, at least one: a call to a
+// member that is down ends only with its time.
 func (l *Log) status(ctx context.Context) (all []*clientv3.StatusResponse, err error) {
 	endpoints := l.client.Endpoints()
 	if len(endpoints) == 0 {
 		endpoints = []string{""} // the member in this process
 	}
-	var failed error
+	call, cancel := l.call(ctx)
+	defer cancel()
+	var asked sync.WaitGroup
+	var mu sync.Mutex
 	for _, e := range endpoints {
-		call, cancel := l.call(ctx)
-		s, err := l.client.Status(call, e)
-		cancel()
-		if err != nil {
-			failed = fmt.Errorf("etcdlog: status of %s: %w", e, err)
-			continue
-		}
-		all = append(all, s)
+		asked.Go(func() {
+			s, failed := l.client.Status(call, e)
+			mu.Lock()
+			defer mu.Unlock()
+			if failed != nil {
+				err = fmt.Errorf("etcdlog: status of %s: %w", e, failed)
+				return
+			}
+			all = append(all, s)
+		})
 	}
+	asked.Wait()
 	if len(all) == 0 {
-		return nil, failed
+		return nil, err
 	}
 	return all, nil
 }

@@ -30,6 +30,30 @@ func TestOneOfSeveral(t *testing.T) {
 	}
 }
 
+// TestSizeBesideSilentMember checks that a member which takes connections and says nothing does not use up the time in which
+// the others could answer.
+func TestSizeBesideSilentMember(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = silent.Close() })
+	servers := []string{"http://" + silent.Addr().String(), startServer(t, func(*embed.Config) {})}
+	l, err := Dial(patient(t), Options{Endpoints: servers, Log: logger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if bytes, most, err := l.Size(ctx); bytes == 0 || most == 0 || err != nil {
+		t.Errorf("%d bytes of %d: %v", bytes, most, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestFailedStartFreesThePort checks that a member that found no majority before its start was ended leaves its port.
 func TestFailedStartFreesThePort(t *testing.T) {
 	t.Parallel()
