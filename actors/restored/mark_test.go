@@ -33,3 +33,22 @@ func TestMarkString(t *testing.T) {
 		}
 	}
 }
+
+// TestMarkFrom checks since when something may be missing: since the journal's end, or since the snapshot or the cut where
+// that is earlier.
+func TestMarkFrom(t *testing.T) {
+	for _, c := range []struct {
+		m    Mark
+		want pix.Millis
+	}{
+		{Mark{Newest: 5, Taken: 7}, 5},
+		{Mark{Newest: 7, Taken: 5}, 5},
+		{Mark{Newest: 4, Until: 6}, 4},
+		{Mark{Newest: 7, Taken: 8, Until: 6}, 6},
+		{Mark{Taken: 7}, 7}, // an empty journal
+	} {
+		if got := c.m.From(); got != c.want {
+			t.Errorf("%+v: from %d, want %d", c.m, got, c.want)
+		}
+	}
+}

@@ -55,6 +55,16 @@ func (m *Mark) Since() pix.Millis {
 	return m.Taken
 }
 
+// From is the instant from which on something may be missing: the journal's end, where that is before Since. A node that
+// is behind makes a snapshot of an earlier state, and a journal that was cut before it had caught up lacks more than was
+// cut off.
+func (m *Mark) From() pix.Millis {
+	if m.Newest == 0 {
+		return m.Since()
+	}
+	return min(m.Newest, m.Since())
+}
+
 // Join adds what the mark of a restored journal says to that of a copy of it: the copy lacks what
 // the journal lacks.
 func (m *Mark) Join(old *Mark) {

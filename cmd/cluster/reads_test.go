@@ -115,15 +115,22 @@ func TestMaker(t *testing.T) {
 		t.Fatal(err)
 	}
 	node := func(name, role string) seen {
-		is := seen{since: now, state: state{Role: role, Run: name + "1", URL: "http://" + name}}
+		is := seen{since: now, state: state{Role: role, Run: name + "1", URL: "http://" + name, Applied: 8}}
 		is.Name = name
 		return is
 	}
+	n.heads.note(7, now-behindAfter-time.Millisecond)
+	n.heads.note(8, now-behindAfter)
+	far, near := node("aa", roleStandby), node("aa", roleStandby)
+	far.Applied, near.Applied = 6, 7
 	for _, c := range []struct {
 		on, own string
 		others  []seen
 		want    string
 	}{
+		{OnStandby, roleJoining, []seen{node("a", roleOwner), far}, "a"},
+		{OnStandby, roleStandby, []seen{node("a", roleOwner), far}, "b"},
+		{OnStandby, roleStandby, []seen{node("a", roleOwner), near}, "aa"},
 		{OnStandby, roleStandby, []seen{node("a", roleOwner), node("c", roleStandby)}, "b"},
 		{OnStandby, roleStandby, []seen{node("a", roleOwner), node("aa", roleStandby)}, "aa"},
 		{OnStandby, roleJoining, []seen{node("a", roleOwner)}, "a"},

@@ -123,6 +123,13 @@ func (s *Served) own(ctx context.Context, n *node) (again bool, err error) {
 	began := time.Now()
 	resigning := &resignation{}
 	e, err := engine.Serve(s.engineConfig(ctx, n, resigning), s.build)
+	if why := engine.GoesOn(err); why != nil {
+		s.config.Uncaught = why
+		for _, edge := range s.edges {
+			edge.serve() // the engine has closed the listeners that it was given
+		}
+		return true, err
+	}
 	if err != nil {
 		return false, err // the engine has closed the journal; another node takes over
 	}

@@ -54,15 +54,15 @@ func TestTakeAsksMajority(t *testing.T) {
 	}
 }
 
-// restored is a log whose data became older while nodes ran. quiet: what they follow does not say so.
-type restored struct {
+// putBack is a log whose data became older while nodes ran. quiet: what they follow does not say so.
+type putBack struct {
 	wal.Log
 	quiet bool
 	began atomic.Bool // the first Follow
 }
 
 // Follow implements wal.Log.
-func (r *restored) Follow(ctx context.Context, log uint16, after uint64, fn func(position uint64, batch []byte) error) error {
+func (r *putBack) Follow(ctx context.Context, log uint16, after uint64, fn func(position uint64, batch []byte) error) error {
 	if r.quiet && !r.began.Swap(true) {
 		<-ctx.Done()
 		return ctx.Err()
@@ -88,7 +88,7 @@ func TestShortWhileFollowing(t *testing.T) {
 		if err := errors.Join(err, fits(n.store, c, c.Hard), n.store.Apply(at+1, batch)); err != nil {
 			t.Fatal(err)
 		}
-		log := &restored{Log: after.Log(), quiet: quiet}
+		log := &putBack{Log: after.Log(), quiet: quiet}
 		n.log, n.cluster = log, c
 		s := &Served{
 			config: engine.Config{DataDir: dir, ISPB: agreedISPB, Log: slog.New(slog.DiscardHandler)}, flags: Flags{Node: "b", SnapshotOn: OnStandby},

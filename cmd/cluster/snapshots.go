@@ -72,14 +72,19 @@ func (s *Served) maker(n *node) (name, url string, ok bool) {
 	return n.where()
 }
 
-// firstStandby is the first node by name that follows; false: there is none.
+// firstStandby is the first node by name that follows, and is not far behind: a snapshot is of what its node has. False: there
+// is none.
 func (n *node) firstStandby() (seen, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := n.elapsed()
 	var all []seen
 	for name, is := range n.seen {
-		if role := is.Role; is.alive(now) && is.Wrong == "" && (role == roleStandby && name != n.name || name == n.name && n.role == roleStandby) {
+		role := is.Role
+		if name == n.name {
+			role = n.role
+		}
+		if role == roleStandby && is.alive(now) && is.Wrong == "" && n.heads.since(is.Applied, now) <= behindAfter {
 			all = append(all, is)
 		}
 	}

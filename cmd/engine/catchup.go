@@ -133,7 +133,7 @@ func (e *Engine) caughtUp(s *catchup.State, differ []audit.Difference, compared 
 		e.Config.Log.Error("audit after the restore: a difference", "account", d.Account.String(), "field", d.Field, "engine", int64(d.Engine), "scheme", int64(d.Scheme))
 	}
 	if exceeds(differ) && !e.Config.AcceptRestoredGap {
-		_, again := catchup.Begin(e.gap.Since() - catchup.Margin) // the right scheme is asked from the beginning
+		_, again := catchup.Begin(e.gap.From() - catchup.Margin) // the right scheme is asked from the beginning
 		if err := e.writeShared(again); err != nil {
 			return err
 		}

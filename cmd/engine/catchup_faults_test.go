@@ -144,6 +144,7 @@ func TestCatchUpReadsFarther(t *testing.T) {
 		w.stop()
 		m := restoredAt(t, fs, file, "new").Mark
 		m.Taken += c.ahead
+		m.Newest = m.Taken // the engine's clock was wrong, too
 		rewriteMark(t, fs, "new", m)
 		k := &told{}
 		again := w.at(serveHarness(t, fs, backTo("new"), k.between))
@@ -154,6 +155,26 @@ func TestCatchUpReadsFarther(t *testing.T) {
 		if got := again.moneyNow(); !slices.Equal(k.since, want) || !strings.HasPrefix(got, "balance 1005000 ") {
 			t.Errorf("%s: asked since %v, want %v; %s", name, k.since, want, got)
 		}
+	}
+}
+
+// TestCatchUpOfLateSnapshot restores a snapshot that a node has made of a state which was two days old: what is missing began
+// at that state, not when the snapshot was made.
+func TestCatchUpOfLateSnapshot(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewMem()
+	w := newHarness(t, fs)
+	file := w.snap()
+	w.receives(5_000, "")
+	settled(t, w.Store)
+	w.stop()
+	m := restoredAt(t, fs, file, "new").Mark
+	m.Taken += 48 * 60 * 60_000
+	rewriteMark(t, fs, "new", m)
+	k := &told{}
+	again := w.at(serveHarness(t, fs, backTo("new"), k.between))
+	if got := again.moneyNow(); !slices.Equal(k.since, []pix.Millis{m.Newest, m.Newest - catchup.Margin}) || !strings.HasPrefix(got, "balance 1005000 ") {
+		t.Errorf("asked since %v, and the newest batch is of %v; %s", k.since, m.Newest, got)
 	}
 }
 

@@ -81,6 +81,7 @@ type Config struct {
 
 	Shared       *Shared // what this process shares with other nodes; nil: the journal is its own
 	LeaveCluster bool    // serve a journal that nodes shared as one of its own again
+	Uncaught     error   // why an earlier try of this process to catch up has failed, whose gap is accepted: the journal is served without; see GoesOn
 
 	PackCommand []string // arguments with which this program calls PlayPacker, to pack snapshots in a process of its own; nil: in this process
 
@@ -90,8 +91,7 @@ type Config struct {
 	Log       *slog.Logger
 	OnFailure func(error) // called when the journal has failed, after which nothing is answered
 
-	read     *filesRead // nil: they are read when they are needed
-	uncaught error      // why an earlier try to catch up in this start has failed; its gap is accepted
+	read *filesRead // nil: they are read when they are needed
 
 	wrapScheme  func(scheme.Scheme) scheme.Scheme                  // set by tests: wraps the scheme, to put in a fault
 	wrap        func(account.Journal) account.Journal              // set by tests: wraps the journal that accounts append to, to put in a fault

@@ -79,12 +79,22 @@ type Engine struct {
 // work. An error says what failed and where. A folder that cannot be used stays unchanged.
 func Open(c Config) (*Engine, error) {
 	e, err := open(c)
-	if failed := (*notCaughtUp)(nil); errors.As(err, &failed) && failed.accepted && c.goesOn() == nil {
+	if why := GoesOn(err); why != nil && c.Shared == nil && c.goesOn() == nil {
 		c.Log.Error("the restored journal cannot catch up", "error", err)
-		c.uncaught = failed.why
+		c.Uncaught = why
 		return open(c)
 	}
 	return e, err
+}
+
+// GoesOn returns why a restored journal whose gap is accepted could not catch up, from an error of Open; nil: it is
+// another error. An engine alone is opened again without; a node's journal has been closed by then, and it begins anew
+// with Config.Uncaught.
+func GoesOn(err error) error {
+	if failed := (*notCaughtUp)(nil); errors.As(err, &failed) && failed.accepted {
+		return failed.why
+	}
+	return nil
 }
 
 func open(c Config) (*Engine, error) {

@@ -47,7 +47,7 @@ func (e *Engine) take(m *restored.Mark, unasked error) error {
 		e.Config.Log.Info("a restored journal goes on catching up with the scheme", "since", m.Since().String(), "read", state.Done, "of", state.Total)
 		return nil
 	}
-	state, begin := catchup.Begin(m.Since() - catchup.Margin)
+	state, begin := catchup.Begin(m.From() - catchup.Margin)
 	u, err := e.use().Take(m, unasked, e.Config.AcceptRestoredGap, begin)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (e *Engine) catchUpLater() error {
 	}
 	if e.catching, err = catchup.Find(e.Store); err == nil && e.catching == nil {
 		var begin wal.Op
-		e.catching, begin = catchup.Begin(m.Since() - catchup.Margin)
+		e.catching, begin = catchup.Begin(m.From() - catchup.Margin)
 		err = e.writeShared(begin)
 	}
 	return err
@@ -84,15 +84,15 @@ func (e *Engine) catchUpLater() error {
 // canCatchUp returns an error where the scheme cannot be asked for movements. It is asked several times
 // before a gap is accepted.
 func (e *Engine) canCatchUp(m *restored.Mark) error {
-	if e.Config.uncaught != nil {
-		return e.Config.uncaught
+	if e.Config.Uncaught != nil {
+		return e.Config.Uncaught
 	}
 	ctx := e.Config.Starting
 	if ctx == nil {
 		ctx = context.Background()
 	}
 	ask := func(ctx context.Context) error {
-		_, err := e.scheme.Movements(ctx, max(1, m.Since()), "", 1)
+		_, err := e.scheme.Movements(ctx, max(1, m.From()), "", 1)
 		return err
 	}
 	if e.Config.AcceptRestoredGap {

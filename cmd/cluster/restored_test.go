@@ -1,0 +1,118 @@
+package cluster
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pixd/actors/restored"
+	"pixd/actors/scheme/provider"
+	"pixd/cmd/engine"
+	"pixd/cmd/simulator"
+	"pixd/wal"
+	"pixd/wal/waltest"
+)
+
+const schemeSecret = "0123456789abcdef0123456789abcdef"
+
+// losesMovements is a scheme that lists one movement where it is asked for one, and no more.
+func losesMovements(t *testing.T) (at string, refused *atomic.Int64) {
+	t.Helper()
+	sim, err := simulator.Serve(simulator.Config{
+		DataDir: t.TempDir(), Listen: "127.0.0.1:0", Engine: "http://127.0.0.1:1", ISPB: agreedISPB, SchemeSecret: schemeSecret,
+		Log: slog.New(slog.DiscardHandler), OnFailure: func(err error) { t.Error(err) },
+	}, engine.Build{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = sim.Shutdown() })
+	pass := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: sim.Addr.String()})
+	refused = new(atomic.Int64)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if r.URL.Path == provider.PathMovements && !bytes.Contains(body, []byte(`"limit":1}`)) {
+			refused.Add(1)
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		pass.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	return front.URL, refused
+}
+
+// TestNodeCatchesUpLater has a node serve a restored journal whose gap is accepted, while the scheme can be
+// asked for movements and does not list them: the node begins anew, and serves the journal without them.
+func TestNodeCatchesUpLater(t *testing.T) {
+	t.Parallel()
+	dir := filled(t, "x")
+	store := aStore(t, dir, false)
+	op, err := (&restored.Mark{Position: 1, Newest: 1, Taken: 1, Restored: 2}).Op()
+	if err := errors.Join(err, store.WriteRows(wal.Shared, op), store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	at, refused := losesMovements(t)
+	port := waltest.FreePorts(t, 1, 2)[0]
+	c, f := engine.Defaults(), Defaults()
+	c.DataDir, c.AdminToken, c.ISPB = dir, "token", agreedISPB
+	c.Listen, c.AdminListen, c.Scheme, c.SchemeSecret = "127.0.0.1:0", "127.0.0.1:0", at, schemeSecret
+	c.SchemeTimeout, c.AcceptRestoredGap = 100*time.Millisecond, true
+	c.Log, c.OnFailure = slog.New(slog.DiscardHandler), func(err error) { t.Error(err) }
+	f.Node, f.Listen, f.Peers = "a", port, "a=http://"+port
+	s, err := Serve(t.Context(), c, f, engine.Build{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Shutdown(); err != nil {
+			t.Error(err)
+		}
+	})
+	for until, cut := time.Now().Add(time.Minute), 0; ; time.Sleep(20 * time.Millisecond) {
+		r, err := http.Get("http://" + s.AdminAddr.String() + "/healthz")
+		if cut++; err == nil {
+			_ = r.Body.Close()
+			cut = 0
+		}
+		if cut > 10 {
+			t.Fatal("nobody has the port:", err)
+		}
+		select {
+		case err := <-s.Failed():
+			t.Fatal("the node has ended:", err)
+		default:
+		}
+		if e := s.engine.Load(); e != nil && refused.Load() > 0 {
+			if m, err := restored.Uncaught(e.Store); m == nil || err != nil {
+				t.Errorf("it has caught up with nothing: %v", err)
+			}
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatal("no owner")
+		}
+	}
+	for _, at := range []string{s.MerchantAddr.String() + "/v1/balance", s.AdminAddr.String() + "/readyz"} {
+		r, err := http.Get("http://" + at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(r.Body)
+		_ = r.Body.Close()
+		if r.StatusCode >= http.StatusInternalServerError {
+			t.Errorf("%s: %d %s", at, r.StatusCode, body)
+		}
+	}
+}
