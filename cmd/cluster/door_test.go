@@ -23,6 +23,8 @@ func TestDoor(t *testing.T) {
 	says := func(what string) fasthttp.RequestHandler { return func(*fasthttp.RequestCtx) { got = what } }
 	s := &Served{flags: Flags{SnapshotOn: OnAny}, asStandby: says("standby")}
 	s.forward = forward.New(forward.Options{Owner: s.where, Patience: time.Millisecond, NoOwner: says("standby")})
+	s.notices = forward.New(forward.Options{Owner: s.where, Patience: time.Millisecond, NoOwner: says("standby, of notices")})
+	notices := s.door(n)(forward.Scheme, says("engine"))
 	handles := []fasthttp.RequestHandler{s.operatorsOf(n)(says("engine")), s.door(n)(forward.Merchant, says("engine"))}
 	var ctx fasthttp.RequestCtx
 	ask := func() string {
@@ -39,6 +41,9 @@ func TestDoor(t *testing.T) {
 	}
 	if is := ask(); is != "standby" {
 		t.Errorf("never certain: %s", is)
+	}
+	if notices(&ctx); got != "standby, of notices" {
+		t.Errorf("a notice reaches %q", got)
 	}
 	n.lease.renewed(now)
 	if is := ask(); is != "engine" {

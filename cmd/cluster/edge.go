@@ -48,7 +48,7 @@ func (s *Served) openEdges() error {
 		{forward.Operator, c.AdminListen, &s.AdminAddr, s.standby(), httpapi.ConnectionOptions{
 			TLS: s.certs[1].Config(), Total: nodeConnections, PerIP: nodeConnections / 8, Trusted: machineItself, Log: c.Log,
 		}},
-		{forward.Scheme, c.SchemeListen, &s.SchemeAddr, s.forward.Handler(forward.Scheme), httpapi.ConnectionOptions{
+		{forward.Scheme, c.SchemeListen, &s.SchemeAddr, s.notices.Handler(forward.Scheme), httpapi.ConnectionOptions{
 			TLS: cmp.Or(s.certs[2], s.certs[1]).Config(), Total: nodeConnections, PerIP: nodeConnections / 2, Log: c.Log,
 		}},
 	} {

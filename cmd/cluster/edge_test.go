@@ -149,11 +149,11 @@ func ana(t *testing.T, n *node) {
 	}
 }
 
-// TestMovedCutsOperators checks that an operator's request to an owner that is frozen ends once there is another, and
-// one about snapshots to a maker that is.
+// TestMovedCutsOperators checks that an operator's request and a notice to an owner that is frozen end once there is another,
+// and a request about snapshots to a maker that is.
 func TestMovedCutsOperators(t *testing.T) {
 	over := make(chan struct{})
-	arrived := make(chan struct{}, 2)
+	arrived := make(chan struct{}, 3)
 	frozen := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead {
 			w.WriteHeader(http.StatusNoContent)
@@ -167,15 +167,15 @@ func TestMovedCutsOperators(t *testing.T) {
 	to := func() *forward.Forwarder {
 		return forward.New(forward.Options{Owner: func() (string, string, bool) { return "a", frozen.URL, true }, Log: slog.New(slog.DiscardHandler)})
 	}
-	s := &Served{forward: to(), operate: to(), toMaker: to(), flags: Flags{SnapshotOn: OnOwner}}
-	ended := make(chan struct{}, 2)
-	for _, f := range []*forward.Forwarder{s.operate, s.toMaker} {
+	s := &Served{forward: to(), notices: to(), operate: to(), toMaker: to(), flags: Flags{SnapshotOn: OnOwner}}
+	ended := make(chan struct{}, 3)
+	for _, f := range []*forward.Forwarder{s.operate, s.toMaker, s.notices} {
 		go func() {
 			handles(f.Handler(forward.Operator))
 			ended <- struct{}{}
 		}()
 	}
-	for range 2 {
+	for range 3 {
 		<-arrived
 	}
 	n := aNode(t, waltest.NewTape(), "c", t.TempDir())
@@ -188,7 +188,7 @@ func TestMovedCutsOperators(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go s.watch(ctx, n)
-	for range 2 {
+	for range 3 {
 		select {
 		case <-ended:
 		case <-time.After(10 * time.Second):

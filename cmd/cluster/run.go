@@ -90,10 +90,11 @@ func (s *Served) watch(ctx context.Context, n *node) {
 	}
 }
 
-// moved tells the forwarders who the owner is: of operators' requests, too, that wait for one which is frozen.
+// moved tells the forwarders who the owner is: of operators' requests and notices, too, that wait for one which is frozen.
 func (s *Served) moved(name, url string) {
-	s.forward.Moved(name, url)
-	s.operate.Moved(name, url)
+	for _, f := range []*forward.Forwarder{s.forward, s.notices, s.operate} {
+		f.Moved(name, url)
+	}
 }
 
 // deposed ends a node whose state another has written. If it was the owner, nothing more leaves the
@@ -299,6 +300,9 @@ func (s *Served) engineConfig(ctx context.Context, n *node, r *resignation) engi
 func (s *Served) door(n *node) func(forward.Face, fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(face forward.Face, h fasthttp.RequestHandler) fasthttp.RequestHandler {
 		elsewhere := s.forward.Handler(face)
+		if face == forward.Scheme {
+			elsewhere = s.notices.Handler(face)
+		}
 		return func(ctx *fasthttp.RequestCtx) {
 			if n.serves() {
 				h(ctx)

@@ -50,6 +50,7 @@ type Served struct {
 	node      atomic.Pointer[node]
 	engine    atomic.Pointer[engine.Served] // nil: this node is not the owner, or does not serve yet
 	forward   *forward.Forwarder
+	notices   *forward.Forwarder      // of the scheme
 	operate   *forward.Forwarder      // of operators
 	asStandby fasthttp.RequestHandler // the operator API of a node that is not the owner
 	toMaker   *forward.Forwarder      // to the node that makes snapshots
@@ -159,6 +160,7 @@ func (s *Served) openPorts(context.Context) error {
 	}
 	s.ClusterAddr = port.Addr()
 	s.forward = forward.New(forward.Options{Owner: s.where, Self: f.Node, TLS: s.clientTLS, Forwarded: s.meters.forwarded.Inc, NoOwner: noOwner, Log: c.Log})
+	s.notices = forward.New(forward.Options{Owner: s.where, Self: f.Node, TLS: s.clientTLS, Forwarded: s.meters.forwarded.Inc, NoOwner: noOwner, Log: c.Log})
 	s.operate = forward.New(forward.Options{Owner: s.where, Self: f.Node, TLS: s.clientTLS, Forwarded: s.meters.forwarded.Inc, NoOwner: control.NotReady, Log: c.Log})
 	s.toMaker = forward.New(forward.Options{Owner: s.whereSnapshots, Self: f.Node, TLS: s.clientTLS, NoOwner: control.NotReady, Log: c.Log})
 	s.inside = forward.NewServer(forward.Receive(s.handler, c.Log), s.answerNode, c.Log)
@@ -284,7 +286,7 @@ func (s *Served) Shutdown() error {
 			errs = append(errs, err)
 		}
 	}
-	for _, f := range []*forward.Forwarder{s.forward, s.operate, s.toMaker} {
+	for _, f := range []*forward.Forwarder{s.forward, s.notices, s.operate, s.toMaker} {
 		if f != nil {
 			f.Close()
 		}

@@ -3,6 +3,7 @@ package forward
 import (
 	"crypto/tls"
 	"errors"
+	"hash/maphash"
 	"log/slog"
 	"math/rand/v2"
 	"strconv"
@@ -143,7 +144,7 @@ func (f *Forwarder) attempt(ctx *fasthttp.RequestCtx, r *request, until time.Tim
 		f.Log.Warn("forward: the owner cannot be reached", "owner", name, "error", err)
 		return nothing
 	}
-	l, err := p.get(until)
+	l, err := p.get(whose(ctx), until)
 	if err != nil {
 		f.Log.Debug("forward: no connection to the owner", "owner", name, "error", err)
 		return nothing
@@ -155,6 +156,14 @@ func (f *Forwarder) attempt(ctx *fasthttp.RequestCtx, r *request, until time.Tim
 		return nothing
 	}
 	return f.receive(ctx, p, l, broken)
+}
+
+// credentials is the seed with which credentials are told apart.
+var credentials = maphash.MakeSeed()
+
+// whose tells apart those who send requests: by the credentials, which only the owner checks.
+func whose(ctx *fasthttp.RequestCtx) uint64 {
+	return maphash.Bytes(credentials, ctx.Request.Header.Peek(fasthttp.HeaderAuthorization))
 }
 
 // receive reads the owner's answer to a request that was sent. If writing has failed midway, the

@@ -27,6 +27,7 @@ type link struct {
 	net.Conn
 	in      *bufio.Reader
 	under   *net.TCPConn // the connection below TLS
+	who     uint64       // whose request is on it; see whose
 	written int64        // bytes that were handed to the kernel
 	since   time.Time    // when it became idle
 	answers atomic.Bool  // the answer to its request has begun

@@ -1,18 +1,23 @@
 package forward
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/url"
 	"sync"
 	"time"
+
+	"pixd/actors/fair"
 )
 
 const (
 	maxDials    = 16              // connections that are opened at once: more would keep each other from being greeted in time, and none would come about
 	maxConns    = 4096            // connections to the owner, and so requests that are at the owner at once
+	connShare   = 1024            // how many of them requests with the same credentials have
 	lastAnswers = 2 * time.Minute // how long an earlier owner has for the answers to what it was sent: as long as the listener that it answers through
 	lastHeads   = 2 * time.Second // how long it has to begin them: it gives up owning after it has answered everything
 )
@@ -28,10 +33,10 @@ type pool struct {
 	address   string
 	tls       *tls.Config // nil: plain HTTP
 
-	places chan struct{} // has one entry for each connection in use
-	dials  chan struct{} // and one for each that is being opened
-	back   chan struct{} // wakes those who wait to open one when a connection comes back
-	over   chan struct{} // closed when the pool is retired
+	places *fair.Pool[uint64] // one for each connection in use, of whose request it is; see whose
+	dials  chan struct{}      // has one entry for each that is being opened
+	back   chan struct{}      // wakes those who wait to open one when a connection comes back
+	over   chan struct{}      // closed when the pool is retired
 
 	mu      sync.Mutex
 	idle    []*link // the one used last at the end
@@ -46,7 +51,10 @@ func newPool(name, where string, t *tls.Config) (*pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the owner's URL: %w", err)
 	}
-	p := &pool{name: name, url: where, address: u.Host, places: make(chan struct{}, maxConns), dials: make(chan struct{}, maxDials), back: make(chan struct{}, maxDials), over: make(chan struct{}), used: map[*link]struct{}{}}
+	p := &pool{
+		name: name, url: where, address: u.Host, places: fair.New[uint64](fair.Bounds{Places: maxConns, Share: connShare, Queue: math.MaxInt}),
+		dials: make(chan struct{}, maxDials), back: make(chan struct{}, maxDials), over: make(chan struct{}), used: map[*link]struct{}{},
+	}
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https" || u.Port() == "":
 		return nil, fmt.Errorf("the owner's URL %q must be http://host:port or https://host:port", where)
@@ -59,24 +67,29 @@ func newPool(name, where string, t *tls.Config) (*pool, error) {
 	return p, nil
 }
 
-// get returns a connection that no request uses. It waits for a place until an instant.
-func (p *pool) get(until time.Time) (*link, error) {
-	select {
-	case p.places <- struct{}{}:
-	default:
-		timer := time.NewTimer(time.Until(until))
-		defer timer.Stop()
-		select {
-		case p.places <- struct{}{}:
-		case <-timer.C:
+// ended is a context in which nothing is waited for.
+var ended = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
+// get returns a connection that no request uses, for a request of who. It waits for a place until an instant.
+func (p *pool) get(who uint64, until time.Time) (*link, error) {
+	if p.places.Take(ended, who) != nil { // most find a place, and need no timer
+		ctx, cancel := context.WithDeadline(context.Background(), until)
+		defer cancel()
+		if p.places.Take(ctx, who) != nil {
 			return nil, errNoPlace
 		}
 	}
 	l, err := p.connect(until)
 	if err != nil {
-		<-p.places
+		p.places.Give(who)
+		return nil, err
 	}
-	return l, err
+	l.who = who
+	return l, nil
 }
 
 // connect returns an idle connection, or a new one.
@@ -161,7 +174,7 @@ func (p *pool) use(l *link) error {
 // put takes a connection back on which another request may follow.
 func (p *pool) put(l *link) {
 	p.mu.Lock()
-	defer func() { <-p.places }()
+	defer p.places.Give(l.who) // read now: the next request may have the link before the place is free
 	defer p.mu.Unlock()
 	delete(p.used, l)
 	if p.retired {
@@ -186,7 +199,7 @@ func (p *pool) drop(l *link) {
 	delete(p.used, l)
 	p.mu.Unlock()
 	_ = l.Close()
-	<-p.places
+	p.places.Give(l.who)
 }
 
 // fail closes a connection that has failed, and all idle ones: they are probably dead too.

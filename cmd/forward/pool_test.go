@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"pixd/actors/fair"
 )
 
 // TestPlaces checks that a request waits for a place, and for no longer than its patience.
@@ -21,16 +23,16 @@ func TestPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.places = make(chan struct{}, 1)
-	l, err := p.get(time.Now().Add(time.Minute))
+	p.places = fair.New[uint64](fair.Bounds{Places: 1, Share: 1, Queue: 9})
+	l, err := p.get(1, time.Now().Add(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.get(time.Now().Add(20 * time.Millisecond)); !errors.Is(err, errNoPlace) {
+	if _, err := p.get(1, time.Now().Add(20*time.Millisecond)); !errors.Is(err, errNoPlace) {
 		t.Errorf("a second place: %v", err)
 	}
 	time.AfterFunc(20*time.Millisecond, func() { p.put(l) })
-	again, err := p.get(time.Now().Add(time.Minute))
+	again, err := p.get(1, time.Now().Add(time.Minute))
 	if err != nil || again != l {
 		t.Errorf("the same connection was not used again: %v", err)
 	}
@@ -39,8 +41,63 @@ func TestPlaces(t *testing.T) {
 		t.Error("a retired connection can be read")
 	}
 	p.drop(again)
-	if _, err := p.get(time.Now().Add(time.Minute)); !errors.Is(err, errOver) || len(p.places) != 0 {
+	if _, err := p.get(1, time.Now().Add(time.Minute)); !errors.Is(err, errOver) || p.places.Counts().InUse != 0 {
 		t.Errorf("a retired pool gave a connection: %v", err)
+	}
+}
+
+// TestConnectionsShared checks that requests with the same credentials have their share of the connections and no more,
+// while others get theirs.
+func TestConnectionsShared(t *testing.T) {
+	t.Parallel()
+	arrived, goOn := make(chan string, 2*connShare), make(chan struct{})
+	o := newOwner(t, "", nil, func(ctx *fasthttp.RequestCtx) {
+		arrived <- string(ctx.Request.Header.Peek("Authorization"))
+		<-goOn
+	})
+	f := New(Options{Owner: o.at("http"), Log: silent()})
+	defer f.Close()
+	var all sync.WaitGroup
+	sends := func(who string) {
+		all.Go(func() {
+			var r fasthttp.Request
+			if err := r.Read(bufio.NewReader(strings.NewReader("GET / HTTP/1.1\r\nHost: o\r\nAuthorization: " + who + "\r\n\r\n"))); err != nil {
+				t.Error(err)
+			}
+			var ctx fasthttp.RequestCtx
+			ctx.Init(&r, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, nil)
+			r.CopyTo(&ctx.Request)
+			if f.Handler(Merchant)(&ctx); ctx.Response.StatusCode() != fasthttp.StatusOK {
+				t.Errorf("%s: %d", who, ctx.Response.StatusCode())
+			}
+		})
+	}
+	of := map[string]int{}
+	take := func() {
+		select {
+		case who := <-arrived:
+			of[who]++
+		case <-time.After(20 * time.Second):
+			t.Fatalf("arrived are %v", of)
+		}
+	}
+	for range connShare + 5 {
+		sends("a")
+	}
+	for range connShare {
+		take()
+	}
+	sends("b")
+	if take(); of["a"] != connShare || of["b"] != 1 {
+		t.Errorf("arrived are %v", of)
+	}
+	if n := f.owner.places.Counts(); n.InUse != connShare+1 || n.Waiting != 5 {
+		t.Errorf("%+v", n)
+	}
+	close(goOn)
+	all.Wait()
+	if n := f.owner.places.Counts(); n.InUse != 0 || n.Waiting != 0 {
+		t.Errorf("afterwards %+v", n)
 	}
 }
 
@@ -57,9 +114,9 @@ func TestDialsInTurn(t *testing.T) {
 	until, got := time.Now().Add(time.Minute), make(chan error, requests)
 	for range requests {
 		go func() {
-			l, err := p.get(until)
+			l, err := p.get(1, until)
 			for errors.Is(err, errNoPlace) { // as an attempt does
-				l, err = p.get(until)
+				l, err = p.get(1, until)
 			}
 			if err == nil {
 				defer p.put(l)
@@ -119,7 +176,7 @@ func TestRetiredWhileWaiting(t *testing.T) {
 	}
 	time.AfterFunc(20*time.Millisecond, func() { p.retire(0, 0) })
 	began := time.Now()
-	if _, err := p.get(began.Add(time.Minute)); !errors.Is(err, errOver) || time.Since(began) >= greetFor {
+	if _, err := p.get(1, began.Add(time.Minute)); !errors.Is(err, errOver) || time.Since(began) >= greetFor {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
 }
@@ -131,7 +188,7 @@ func TestIdleClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := p.get(time.Now().Add(time.Minute))
+	l, err := p.get(1, time.Now().Add(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,15 +215,15 @@ func TestFailClosesIdle(t *testing.T) {
 	}
 	var both [2]*link
 	for i := range both {
-		if both[i], err = p.get(time.Now().Add(time.Minute)); err != nil {
+		if both[i], err = p.get(1, time.Now().Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	p.put(both[0])
 	p.fail(both[1])
 	waitFor(t, func() bool { return o.Open() == 0 })
-	if len(p.places) != 0 {
-		t.Errorf("%d places are taken", len(p.places))
+	if p.places.Counts().InUse != 0 {
+		t.Errorf("%d places are taken", p.places.Counts().InUse)
 	}
 }
 
@@ -238,7 +295,7 @@ func TestSilentCut(t *testing.T) {
 	}
 	var links []*link
 	for range 2 {
-		l, err := p.get(time.Now().Add(time.Minute))
+		l, err := p.get(1, time.Now().Add(time.Minute))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +323,7 @@ func TestWaitsForOneThatComesBack(t *testing.T) {
 	}
 	defer p.retire(0, 0)
 	until := time.Now().Add(10 * time.Second)
-	first, err := p.get(until)
+	first, err := p.get(1, until)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +333,7 @@ func TestWaitsForOneThatComesBack(t *testing.T) {
 	got := make(chan *link, 1)
 	began := time.Now()
 	go func() {
-		l, _ := p.get(until)
+		l, _ := p.get(1, until)
 		got <- l
 	}()
 	time.Sleep(20 * time.Millisecond) // it waits by now
@@ -297,7 +354,7 @@ func TestWaitsForOneThatComesBack(t *testing.T) {
 		p.dials <- struct{}{}
 	}
 	go func() {
-		l, _ := p.get(until)
+		l, _ := p.get(1, until)
 		got <- l
 	}()
 	time.Sleep(20 * time.Millisecond)
@@ -305,7 +362,7 @@ func TestWaitsForOneThatComesBack(t *testing.T) {
 	p.idle = idle
 	p.mu.Unlock()
 	<-p.dials
-	if l := <-got; l != first || len(p.dials) != maxDials-1 || len(p.places) != 1 {
-		t.Errorf("got %p, %d dials and %d places taken", l, len(p.dials), len(p.places))
+	if l := <-got; l != first || len(p.dials) != maxDials-1 || p.places.Counts().InUse != 1 {
+		t.Errorf("got %p, %d dials and %d places taken", l, len(p.dials), p.places.Counts().InUse)
 	}
 }

@@ -77,7 +77,7 @@ func TestStreamed(t *testing.T) {
 		if most > start+32<<20 {
 			t.Errorf("%s: memory grew from %d to %d bytes", path, start, most)
 		}
-		waitFor(t, func() bool { return len(n.Forwarder.owner.places) == 0 })
+		waitFor(t, func() bool { return n.Forwarder.owner.places.Counts().InUse == 0 })
 		n.Forwarder.owner.mu.Lock()
 		idle := append([]*link{nil}, n.Forwarder.owner.idle...)
 		n.Forwarder.owner.mu.Unlock()
@@ -148,7 +148,7 @@ func TestPieces(t *testing.T) {
 	if _, err := a.Body.Read(make([]byte, 1)); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("the end of the answer: %v", err)
 	}
-	waitFor(t, func() bool { return len(n.Forwarder.owner.places) == 0 })
+	waitFor(t, func() bool { return n.Forwarder.owner.places.Counts().InUse == 0 })
 }
 
 // TestStreamToNobody checks that an answer whose client has gone gives its connection back.
@@ -174,5 +174,5 @@ func TestStreamToNobody(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("a client that goes is taken for a failure: %v", err)
 	}
-	waitFor(t, func() bool { return len(n.Forwarder.owner.places) == 0 })
+	waitFor(t, func() bool { return n.Forwarder.owner.places.Counts().InUse == 0 })
 }
