@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -113,6 +114,17 @@ func TestNodeCatchesUpLater(t *testing.T) {
 		_ = r.Body.Close()
 		if r.StatusCode >= http.StatusInternalServerError {
 			t.Errorf("%s: %d %s", at, r.StatusCode, body)
+		}
+	}
+	other, err := net.Dial("tcp", port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	open := s.engine.Load().Config.Shared.Others
+	for until := time.Now().Add(5 * time.Second); open() != 1; time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("the engine counts %d connections of other nodes", open())
 		}
 	}
 }

@@ -284,8 +284,8 @@ func (s *Served) engineConfig(ctx context.Context, n *node, r *resignation) engi
 	c.OnFailure = s.failed
 	sh := &engine.Shared{
 		Store: n.store, Cluster: s, Snapshots: n.maker, OnSnapshots: s.aboutSnapshots, Operators: s.operatorsOf(n), Certain: n.lease.certainBy, Collectors: []prometheus.Collector{s.meters},
-		Lead:   wal.Lead{Log: timed{s.log, s.meters}, Certain: s.certainty(n)},
-		Door:   s.door(n),
+		Lead: wal.Lead{Log: timed{s.log, s.meters}, Certain: s.certainty(n)},
+		Door: s.door(n), Others: s.within.Open,
 		Resign: func() (string, bool) { return r.next, r.wanted }, Certificates: [3]*certificate.Certificate(s.certs[:3]),
 	}
 	sh.Merchant, sh.Admin = s.edge(forward.Merchant).give(), s.edge(forward.Operator).give()

@@ -55,11 +55,12 @@ type Served struct {
 	asStandby fasthttp.RequestHandler // the operator API of a node that is not the owner
 	toMaker   *forward.Forwarder      // to the node that makes snapshots
 	edges     []*edge
-	inside    *fasthttp.Server // for the other nodes
-	fetched   int              // how often the journal was copied from others
-	sending   atomic.Bool      // a copy of the journal is being sent
-	inHand    atomic.Int64     // forwarded requests that the engine has
-	sent      atomic.Int64     // long answers to other forwarded requests, which only have to be sent
+	inside    *fasthttp.Server     // for the other nodes
+	within    *httpapi.Connections // theirs
+	fetched   int                  // how often the journal was copied from others
+	sending   atomic.Bool          // a copy of the journal is being sent
+	inHand    atomic.Int64         // forwarded requests that the engine has
+	sent      atomic.Int64         // long answers to other forwarded requests, which only have to be sent
 	meters    *meters
 
 	ends     chan error // receives an error when a listener, or the node, ends by itself
@@ -164,7 +165,8 @@ func (s *Served) openPorts(context.Context) error {
 	s.operate = forward.New(forward.Options{Owner: s.where, Self: f.Node, TLS: s.clientTLS, Forwarded: s.meters.forwarded.Inc, NoOwner: control.NotReady, Log: c.Log})
 	s.toMaker = forward.New(forward.Options{Owner: s.whereSnapshots, Self: f.Node, TLS: s.clientTLS, NoOwner: control.NotReady, Log: c.Log})
 	s.inside = forward.NewServer(forward.Receive(s.handler, c.Log), s.answerNode, c.Log)
-	s.serve(s.inside, httpapi.Limit(port, httpapi.ConnectionOptions{TLS: s.serverTLS, Total: serving.Room(c.Log), Log: c.Log}))
+	s.within = httpapi.Limit(port, httpapi.ConnectionOptions{TLS: s.serverTLS, Total: serving.Room(c.Log), Log: c.Log})
+	s.serve(s.inside, s.within)
 	return s.openEdges()
 }
 

@@ -58,7 +58,7 @@ func (s *Served) admitMerchants(merchant net.Listener) (err error) {
 		TLS: s.certs[0].Config(), Total: serving.Room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
 		Refused: s.meters.merchant.Answered, Log: c.Log,
 	})
-	if s.intake, err = overload.NewIntake(s.connections.Open); err != nil {
+	if s.intake, err = overload.NewIntake(s.open); err != nil {
 		return err
 	}
 	s.work.Go(func() { s.intake.Run(s.ending) })

@@ -28,6 +28,7 @@ type Shared struct {
 	Merchant, Admin, Scheme net.Listener // in place of the ports of Config; Scheme may be nil
 	Cluster                 admin.Cluster
 	Door                    func(forward.Face, fasthttp.RequestHandler) fasthttp.RequestHandler // wraps the handlers of merchants and of notices: it asks first whether this node is certain
+	Others                  func() int64                                                        // how many connections other nodes have open, on which they forward requests
 	Collectors              []prometheus.Collector
 	Certificates            [3]*certificate.Certificate                           // of the merchant API, of the operator API, and of the notices' own listener, as in Served
 	Snapshots               *snapshots.Maker                                      // makes snapshots of the journal, whoever the owner is
@@ -112,6 +113,15 @@ func (s *Served) Handler(f forward.Face) fasthttp.RequestHandler {
 		return s.notices.Handler
 	}
 	return nil
+}
+
+// open returns how many connections there are on which merchants' requests come, from other nodes too.
+func (s *Served) open() int64 {
+	n := s.connections.Open()
+	if sh := s.Config.Shared; sh != nil {
+		n += sh.Others()
+	}
+	return n
 }
 
 // door wraps a handler so that it is not called while this node is not certain that it owns the log.

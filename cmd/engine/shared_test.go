@@ -23,6 +23,7 @@ import (
 	"pixd/actors/scheme"
 	"pixd/cmd/certificate"
 	"pixd/cmd/machine"
+	"pixd/httpapi"
 )
 
 // toldScheme is a scheme that counts what it is told, and what it is asked.
@@ -97,6 +98,16 @@ func TestConnectedFenced(t *testing.T) {
 		cancel()
 		if errors.Is(err, errFenced) != (sh != nil) {
 			t.Errorf("shared %v: %v", sh != nil, err)
+		}
+	}
+}
+
+// TestOpenWithOthers checks that the connections of other nodes count where it is told how many requests may wait to be read.
+func TestOpenWithOthers(t *testing.T) {
+	for want, sh := range map[int64]*Shared{0: nil, 3: {Others: func() int64 { return 3 }}} {
+		s := &Served{Engine: &Engine{Config: Config{Shared: sh}}, connections: httpapi.Limit(nil, httpapi.ConnectionOptions{})}
+		if got := s.open(); got != want {
+			t.Errorf("%d connections, expected %d", got, want)
 		}
 	}
 }
