@@ -13,19 +13,20 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"pixd/cmd/journal"
+	"pixd/snapshot"
 	"pixd/wal"
 )
 
 // checkpointPath is where a node gives its journal to one that joins.
 const checkpointPath = "/cluster/checkpoint"
 
-// The folders beside the journal that a copy needs. What is left in them by a process that was
-// killed is removed at the next use.
+// The folders beside the journal that a copy needs. See settleCopies for what a process that was killed leaves in them.
 const (
 	sentFolder  = "journal.sent"
 	takenFolder = "journal.taken"
@@ -47,6 +48,11 @@ func sendCheckpoint(ctx *fasthttp.RequestCtx, store *wal.Store, dataDir string, 
 	if _, _, _, err := store.Checkpoint(dir); err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
+	size, err := sizeOf(dir)
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	ctx.Response.Header.Set(sizeHeader, strconv.FormatInt(size, 10))
 	ctx.SetContentType("application/x-tar")
 	conn := ctx.Conn()
 	ctx.SetBodyStreamWriter(func(w *bufio.Writer) {
@@ -60,6 +66,24 @@ func sendCheckpoint(ctx *fasthttp.RequestCtx, store *wal.Store, dataDir string, 
 		over()
 	})
 	return nil
+}
+
+// sizeHeader is the header of a copy that says how many bytes its files have.
+const sizeHeader = "Pixd-Copy-Bytes"
+
+// sizeOf returns how many bytes the files of a folder have.
+func sizeOf(dir string) (bytes int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		is, err := d.Info()
+		if err == nil {
+			bytes += is.Size()
+		}
+		return err
+	})
+	return bytes, err
 }
 
 // pieceWithin is how long one piece of a copy may take. The copy as a whole may take as long as it does.
@@ -94,13 +118,14 @@ func (i impatient) Read(b []byte) (int, error) {
 
 // fetchCheckpoint replaces the folder's journal with a copy of another node's. The journal that was
 // there is kept beside it until the copy is whole, and stays where the copy ends before it does: the next start would take
-// the folder for one that was put back to an earlier state.
-func fetchCheckpoint(ctx context.Context, from string, t *tls.Config, dataDir string) error {
+// the folder for one that was put back to an earlier state. spare is how many bytes of the disk must stay free; errNoRoom:
+// fewer would.
+func fetchCheckpoint(ctx context.Context, from string, t *tls.Config, dataDir string, spare uint64) error {
 	dir, into, old := filepath.Join(dataDir, takenFolder), filepath.Join(dataDir, journal.Folder), filepath.Join(dataDir, oldFolder)
 	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(old)); err != nil {
 		return err
 	}
-	if err := errors.Join(fetchFiles(ctx, from, t, dir), notShorter(dir, into)); err != nil {
+	if err := errors.Join(fetchFiles(ctx, from, t, dir, spare), notShorter(dir, into)); err != nil {
 		return errors.Join(fmt.Errorf("cluster: copy of the journal from %s: %w", from, err), os.RemoveAll(dir))
 	}
 	if err := os.Rename(into, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -110,6 +135,26 @@ func fetchCheckpoint(ctx context.Context, from string, t *tls.Config, dataDir st
 		return err
 	}
 	return errors.Join(syncFolder(dataDir), os.RemoveAll(old))
+}
+
+// settleCopies ends, before the journal is opened, what a process that was killed has left of copies. Where the journal was
+// moved aside, the copy that was to take its place is whole.
+func settleCopies(dataDir string) error {
+	taken, into, old := filepath.Join(dataDir, takenFolder), filepath.Join(dataDir, journal.Folder), filepath.Join(dataDir, oldFolder)
+	if exists(old) && !exists(into) {
+		if !exists(taken) {
+			taken = old
+		}
+		if err := errors.Join(os.Rename(taken, into), syncFolder(dataDir)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(os.RemoveAll(taken), os.RemoveAll(old), os.RemoveAll(filepath.Join(dataDir, sentFolder)))
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // notShorter returns an error where a copy of a journal ends before another journal does.
@@ -122,7 +167,30 @@ func notShorter(dir, than string) error {
 	return fmt.Errorf("it ends at batch %d, and this node's at %d", end, own)
 }
 
-func fetchFiles(ctx context.Context, from string, t *tls.Config, dir string) error {
+// errNoRoom says that a copy of the journal would fill the disk.
+var errNoRoom = errors.New("the disk has too little room for a copy of the journal beside the journal")
+
+// roomFor returns errNoRoom where fewer than spare bytes of a folder's disk would be free beside a copy; nil: its size is
+// not known, because a node of an older version does not say it.
+func roomFor(size, dir string, spare uint64) error {
+	if size == "" {
+		return nil
+	}
+	bytes, err := strconv.ParseUint(size, 10, 63)
+	if err != nil {
+		return fmt.Errorf("%s: %w", sizeHeader, err)
+	}
+	free, err := snapshot.Free(snapshot.Disk, dir)
+	if err != nil {
+		return err
+	}
+	if free < bytes || free-bytes < spare {
+		return fmt.Errorf("%w: it has %d bytes, %d are free, and --min-free-disk is %d", errNoRoom, bytes, free, spare)
+	}
+	return nil
+}
+
+func fetchFiles(ctx context.Context, from string, t *tls.Config, dir string, spare uint64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, from+checkpointPath, nil)
@@ -137,6 +205,9 @@ func fetchFiles(ctx context.Context, from string, t *tls.Config, dir string) err
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("answered %s", answer.Status)
+	}
+	if err := roomFor(answer.Header.Get(sizeHeader), filepath.Dir(dir), spare); err != nil {
+		return err
 	}
 	idle := time.AfterFunc(pieceWithin, cancel)
 	defer idle.Stop()

@@ -3,6 +3,8 @@ package cluster
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/cmd/journal"
+	"pixd/snapshot"
 )
 
 // serveCopies serves checkpoints of a folder's journal.
@@ -38,7 +41,7 @@ func TestCheckpointCopied(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := fetchCheckpoint(t.Context(), url, nil, into); err != nil {
+	if err := fetchCheckpoint(t.Context(), url, nil, into, 0); err != nil {
 		t.Fatal(err)
 	}
 	<-over
@@ -81,7 +84,7 @@ func TestCheckpointCut(t *testing.T) {
 			}
 			ctx.SetBody(part)
 		})
-		err := fetchCheckpoint(t.Context(), url, nil, into)
+		err := fetchCheckpoint(t.Context(), url, nil, into, 0)
 		if err == nil {
 			t.Errorf("%d bytes of %d are taken for a copy", len(part), whole.Len())
 			continue
@@ -121,7 +124,7 @@ func TestCheckpointShorter(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := fetchCheckpoint(t.Context(), url, nil, into); err == nil || !strings.Contains(err.Error(), "it ends at batch 0, and this node's at 1") {
+	if err := fetchCheckpoint(t.Context(), url, nil, into, 0); err == nil || !strings.Contains(err.Error(), "it ends at batch 0, and this node's at 1") {
 		t.Error(err)
 	}
 	if at, _, _ := aStore(t, into, true).Head(); at != 1 {
@@ -130,5 +133,70 @@ func TestCheckpointShorter(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join(into, "*"))
 	if err != nil || len(names) != 1 {
 		t.Error(names, err)
+	}
+}
+
+// TestCheckpointNeedsRoom checks that a copy which would leave too little of the disk is refused before anything of it is
+// written, and one of a node that does not say how large it is is taken.
+func TestCheckpointNeedsRoom(t *testing.T) {
+	from, into := filled(t, "the owner's"), filled(t, "old")
+	store := aStore(t, from, true)
+	url := serveCopies(t, func(ctx *fasthttp.RequestCtx) {
+		if err := sendCheckpoint(ctx, store, from, func() {}); err != nil {
+			t.Error(err)
+		}
+	})
+	is, err := snapshot.Disk.GetDiskUsage(into)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fetchCheckpoint(t.Context(), url, nil, into, is.TotalBytes); !errors.Is(err, errNoRoom) || !strings.Contains(err.Error(), "--min-free-disk is ") {
+		t.Error(err)
+	}
+	if at, _, _ := aStore(t, into, true).Head(); at != 1 || exists(filepath.Join(into, takenFolder)) {
+		t.Errorf("the folder's journal ends at %d, and something of a copy is there: %v", at, exists(filepath.Join(into, takenFolder)))
+	}
+	for size, room := range map[string]bool{"": true, "0": true, "1": true, fmt.Sprint(is.TotalBytes): false, "9223372036854775807": false, "x": false, "-1": false} {
+		if err := roomFor(size, into, 0); (err == nil) != room {
+			t.Errorf("size %q: %v", size, err)
+		}
+	}
+	written, err := sizeOf(filepath.Join(into, journal.Folder))
+	if err != nil || written < 1000 {
+		t.Errorf("%d bytes: %v", written, err)
+	}
+}
+
+// TestCopiesSettled checks what a start makes of the folders that a killed process has left: the journal is never missing
+// where there was one, and nothing else stays.
+func TestCopiesSettled(t *testing.T) {
+	for name, c := range map[string]struct {
+		there []string
+		want  string // which becomes the journal
+	}{
+		"a copy is under way":        {[]string{journal.Folder, takenFolder, sentFolder}, journal.Folder},
+		"the first copy of all":      {[]string{takenFolder}, ""},
+		"the journal is moved aside": {[]string{takenFolder, oldFolder}, takenFolder},
+		"the copy is in its place":   {[]string{journal.Folder, oldFolder}, journal.Folder},
+		"the journal alone is there": {[]string{oldFolder}, oldFolder},
+		"nothing":                    {nil, ""},
+	} {
+		dir := t.TempDir()
+		for _, folder := range c.there {
+			if err := errors.Join(os.Mkdir(filepath.Join(dir, folder), 0o700), os.WriteFile(filepath.Join(dir, folder, "is"), []byte(folder), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := settleCopies(dir); err != nil {
+			t.Error(name, err)
+		}
+		got, err := os.ReadFile(filepath.Join(dir, journal.Folder, "is"))
+		if string(got) != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s: the journal is %q, expected %q; %v", name, got, c.want, err)
+		}
+		names, err := filepath.Glob(filepath.Join(dir, "*"))
+		if err != nil || len(names) > 1 {
+			t.Error(name, names, err)
+		}
 	}
 }

@@ -135,7 +135,7 @@ func (s *Served) fetch(ctx context.Context) error {
 				continue
 			}
 			s.config.Log.Info("cluster: copying the journal", "from", p.name)
-			if err = fetchCheckpoint(ctx, p.url, s.clientTLS, s.config.DataDir); err == nil {
+			if err = fetchCheckpoint(ctx, p.url, s.clientTLS, s.config.DataDir, uint64(max(s.config.MinFreeDisk, 0))); err == nil {
 				return nil
 			}
 		}
@@ -143,11 +143,18 @@ func (s *Served) fetch(ctx context.Context) error {
 			told = time.Now()
 			s.config.Log.Warn("cluster: the journal cannot be copied from another node; trying on", "error", err)
 		}
-		if err := pause(ctx, time.Second); err != nil {
+		wait := time.Second
+		if errors.Is(err, errNoRoom) {
+			wait = roomEvery
+		}
+		if err := pause(ctx, wait); err != nil {
 			return err
 		}
 	}
 }
+
+// roomEvery is the time between two looks for room for a copy of the journal: the other node has made its copy by then.
+const roomEvery = 10 * time.Second
 
 // newRun names a process, or a cluster.
 func newRun() string { return fmt.Sprintf("%x", machine.Secret(8)) }

@@ -144,6 +144,9 @@ func (s *Served) readFiles(context.Context) (err error) {
 	if err := c.MakeFolder(); err != nil {
 		return err
 	}
+	if err := settleCopies(c.DataDir); err != nil {
+		return err
+	}
 	if s.ofCluster, err = wal.ClusterOf(filepath.Join(c.DataDir, journal.Folder)); err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func TestCheckpointAfterAFailure(t *testing.T) {
 	url := serveCopies(t, s.answerNode)
 	for range 2 {
 		into := t.TempDir()
-		if err := fetchCheckpoint(t.Context(), url, nil, into); err != nil {
+		if err := fetchCheckpoint(t.Context(), url, nil, into, 0); err != nil {
 			t.Error(err)
 		}
 		for s.sending.Load() { // the other side has it before this one knows that
