@@ -121,10 +121,15 @@ func urlOf(peers []peer, name string) string {
 }
 
 // nextPort returns the address, or the URL, with the port that follows its own.
-func nextPort(address string) string {
+func nextPort(address string) string { return otherPort(address, 1) }
+
+// formerPort returns the address with the port before.
+func formerPort(address string) string { return otherPort(address, -1) }
+
+func otherPort(address string, by int) string {
 	i := strings.LastIndexByte(address, ':')
 	port, _ := strconv.Atoi(address[i+1:])
-	return address[:i+1] + strconv.Itoa(port+1)
+	return address[:i+1] + strconv.Itoa(port+by)
 }
 
 func loopback(address string) bool {

@@ -54,6 +54,28 @@ func losesMovements(t *testing.T) (at string, refused *atomic.Int64) {
 	return front.URL, refused
 }
 
+// alone serves a node of one, and returns it with the address for other nodes.
+func alone(t *testing.T, change func(*engine.Config)) (s *Served, port string) {
+	t.Helper()
+	port = waltest.FreePorts(t, 1, 2)[0]
+	c, f := engine.Defaults(), Defaults()
+	c.AdminToken, c.ISPB, c.SchemeSecret = "token", agreedISPB, schemeSecret
+	c.Listen, c.AdminListen = "127.0.0.1:0", "127.0.0.1:0"
+	c.Log, c.OnFailure = slog.New(slog.DiscardHandler), func(err error) { t.Error(err) }
+	change(&c)
+	f.Node, f.Listen, f.Peers = "a", port, "a=http://"+port
+	s, err := Serve(t.Context(), c, f, engine.Build{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Shutdown(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, port
+}
+
 // TestNodeCatchesUpLater has a node serve a restored journal whose gap is accepted, while the scheme can be
 // asked for movements and does not list them: the node begins anew, and serves the journal without them.
 func TestNodeCatchesUpLater(t *testing.T) {
@@ -65,21 +87,8 @@ func TestNodeCatchesUpLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	at, refused := losesMovements(t)
-	port := waltest.FreePorts(t, 1, 2)[0]
-	c, f := engine.Defaults(), Defaults()
-	c.DataDir, c.AdminToken, c.ISPB = dir, "token", agreedISPB
-	c.Listen, c.AdminListen, c.Scheme, c.SchemeSecret = "127.0.0.1:0", "127.0.0.1:0", at, schemeSecret
-	c.SchemeTimeout, c.AcceptRestoredGap = 100*time.Millisecond, true
-	c.Log, c.OnFailure = slog.New(slog.DiscardHandler), func(err error) { t.Error(err) }
-	f.Node, f.Listen, f.Peers = "a", port, "a=http://"+port
-	s, err := Serve(t.Context(), c, f, engine.Build{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Shutdown(); err != nil {
-			t.Error(err)
-		}
+	s, port := alone(t, func(c *engine.Config) {
+		c.DataDir, c.Scheme, c.SchemeTimeout, c.AcceptRestoredGap = dir, at, 100*time.Millisecond, true
 	})
 	for until, cut := time.Now().Add(time.Minute), 0; ; time.Sleep(20 * time.Millisecond) {
 		r, err := http.Get("http://" + s.AdminAddr.String() + "/healthz")

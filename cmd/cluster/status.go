@@ -3,7 +3,6 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -182,54 +181,6 @@ func (n seen) precedes(other seen, ordered, before string, now time.Duration) bo
 		}
 	}
 	return cmp.Or(cmp.Compare(other.Applied, n.Applied), cmp.Compare(n.Name, other.Name)) < 0
-}
-
-// Leave implements admin.Cluster.
-func (s *Served) Leave(name string) (admin.ClusterStatus, error) {
-	n := s.node.Load()
-	if n == nil {
-		return admin.ClusterStatus{}, control.Refuse(fasthttp.StatusServiceUnavailable, "this node is still starting")
-	}
-	n.mu.Lock()
-	is, known := n.seen[name]
-	alive := known && is.alive(n.elapsed())
-	n.mu.Unlock()
-	switch {
-	case !known:
-		return admin.ClusterStatus{}, control.Missing("no node %q", name)
-	case alive:
-		return admin.ClusterStatus{}, control.Refuse(fasthttp.StatusConflict, "node %s runs: stop it first", name)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if s.member != nil {
-		if err := s.member.RemoveMember(ctx, name); err != nil {
-			return admin.ClusterStatus{}, fmt.Errorf("cluster: remove node %s: %w", name, err)
-		}
-	}
-	if err := s.log.Leave(ctx, name); err != nil {
-		return admin.ClusterStatus{}, err
-	}
-	if err := n.lookOnce(ctx); err != nil {
-		return admin.ClusterStatus{}, err
-	}
-	return s.Status(), nil
-}
-
-// Join implements admin.Cluster.
-func (s *Served) Join(name, url string) (admin.ClusterStatus, error) {
-	if _, err := parsePeers(name + "=" + url); err != nil {
-		return admin.ClusterStatus{}, control.Bad("node and url: NAME and http://HOST:PORT or https://HOST:PORT")
-	}
-	if s.member == nil {
-		return s.Status(), nil // an etcd of its own knows nothing of our nodes
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if err := s.member.AddMember(ctx, name, nextPort(url)); err != nil {
-		return admin.ClusterStatus{}, control.Refuse(fasthttp.StatusConflict, "node %s was not added: %v", name, err)
-	}
-	return s.Status(), nil
 }
 
 // measures returns what the metrics say.

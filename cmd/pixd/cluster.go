@@ -88,7 +88,8 @@ var clusterLeave = request{
 	use:   "leave NODE",
 	short: "Remove a node for good",
 	long: "Removes a node that has ended. The log no longer waits for it, and it no longer counts for the majority.\n" +
-		"To come back it joins as a new node, with an empty folder.",
+		"To come back it joins as a new node, with an empty folder. One that was added and has never started is\n" +
+		"named by the HOST:PORT of its --peer.",
 	example: "  pixd cluster leave c",
 	of:      "a node", method: http.MethodDelete, path: "/admin/cluster/nodes/{id}", print: printNodes,
 }

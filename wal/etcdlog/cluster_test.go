@@ -200,7 +200,7 @@ func TestMembers(t *testing.T) {
 		t.Fatal("two members have one name")
 	}
 	for range 2 {
-		for err := a.RemoveMember(ctx, "b"); err != nil; err = a.RemoveMember(ctx, "b") {
+		for err := a.RemoveMember(ctx, Peer{Name: "b"}); err != nil; err = a.RemoveMember(ctx, Peer{Name: "b"}) {
 			time.Sleep(100 * time.Millisecond)
 			if ctx.Err() != nil { // etcd refuses it while it does not know b for long
 				t.Fatal(err)

@@ -1,6 +1,7 @@
 package etcdlog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -276,23 +277,23 @@ func (m *Member) AddMember(ctx context.Context, name, peerURL string) error {
 	return nil
 }
 
-// RemoveMember removes the member of a name; nothing happens where there is none. A member that runs
-// ends, and its folder is of no use any more. etcd refuses it where less than a majority of the
-// others would be left, or has not been connected for 5 s.
-func (m *Member) RemoveMember(ctx context.Context, name string) error {
+// RemoveMember removes the member of a name or, where it is empty, the one at a URL that has not been started yet; nothing
+// happens where there is none. A member that runs ends, and its folder is of no use any more. etcd refuses it where less than
+// a majority of the others would be left, or has not been connected for 5 s.
+func (m *Member) RemoveMember(ctx context.Context, one Peer) error {
 	r, err := m.list(ctx)
 	if err != nil {
 		return err
 	}
 	for _, p := range r.Members {
-		if p.Name != name {
+		if p.Name != one.Name || one.Name == "" && !slices.Contains(p.PeerURLs, one.URL) {
 			continue
 		}
 		call, cancel := context.WithTimeout(ctx, m.o.Timeout)
 		_, err := m.client.MemberRemove(call, p.ID)
 		cancel()
 		if err != nil {
-			return fmt.Errorf("etcdlog: remove member %s: %w", name, err)
+			return fmt.Errorf("etcdlog: remove member %s: %w", cmp.Or(one.Name, one.URL), err)
 		}
 	}
 	return nil

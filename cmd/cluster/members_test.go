@@ -1,0 +1,107 @@
+package cluster
+
+import (
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pixd/cmd/engine"
+	"pixd/httpapi/admin"
+	"pixd/wal/etcdlog"
+	"pixd/wal/waltest"
+)
+
+// TestJoinUndone adds a node that never starts, such as one at a wrong URL: no other is added until it has left, which it
+// does under the address that it was added with, while nobody answers there.
+func TestJoinUndone(t *testing.T) {
+	t.Parallel()
+	s, _ := alone(t, func(c *engine.Config) { c.DataDir, c.Scheme = t.TempDir(), "http://127.0.0.1:1" })
+	right, wrong := waltest.FreePorts(t, 1, 2)[0], waltest.FreePorts(t, 1, 2)[0]
+	eventually := func(what string, does func() (admin.ClusterStatus, error)) {
+		t.Helper()
+		_, err := does()
+		for until := time.Now().Add(20 * time.Second); err != nil && time.Now().Before(until); _, err = does() {
+			time.Sleep(50 * time.Millisecond) // etcd changes no members in its first seconds
+		}
+		if err != nil {
+			t.Fatal(what, err)
+		}
+	}
+	refused := func(why string, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%v, expected %q", err, why)
+		}
+	}
+	join := func(name, at string) func() (admin.ClusterStatus, error) {
+		return func() (admin.ClusterStatus, error) { return s.Join(name, "http://"+at) }
+	}
+	eventually("joins", join("d", wrong))
+	if _, err := s.Join("d", "http://"+wrong); err != nil {
+		t.Error("once more:", err)
+	}
+	_, err := s.Join("d", "http://"+right)
+	refused("remove it with pixd cluster leave "+wrong, err)
+	_, err = s.Leave("d")
+	refused(`no node "d"`, err)
+	_, err = s.Leave(right)
+	refused("no node", err)
+	_, err = s.Leave("a")
+	refused("node a runs", err)
+
+	starts := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"node":"d"}`)) }))
+	_ = starts.Listener.Close()
+	starts.Listener = listens(t, wrong)
+	starts.Start()
+	_, err = s.Leave(wrong)
+	refused("node "+wrong+" runs: stop it first", err)
+	starts.Close()
+	eventually("leaves", func() (admin.ClusterStatus, error) { return s.Leave(wrong) })
+	eventually("joins elsewhere", join("d", right))
+
+	dir := t.TempDir()
+	member, err := etcdlog.Start(t.Context(), etcdlog.MemberOptions{
+		Name: "d", Dir: filepath.Join(dir, "etcd"), Join: true, PeerListen: nextPort(right), Log: slog.New(slog.DiscardHandler),
+		Peers: map[string]string{"d": "http://" + nextPort(right), "a": urlOfMember(t, s, "a")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer member.Close()
+	eventually("leaves before it has written its state", func() (admin.ClusterStatus, error) { return s.Leave("d") })
+	select {
+	case <-member.Done():
+	case <-time.After(20 * time.Second):
+		t.Error("it is a member still")
+	}
+}
+
+// urlOfMember returns where a member of etcd is.
+func urlOfMember(t *testing.T, s *Served, name string) string {
+	t.Helper()
+	all, err := s.member.Members(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		if p.Name == name {
+			return p.URL
+		}
+	}
+	t.Fatalf("no member %s of %v", name, all)
+	return ""
+}
+
+func listens(t *testing.T, at string) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
