@@ -173,5 +173,15 @@ func (s *Served) startMember(ctx context.Context) error {
 	log := s.member.Log()
 	s.log = log
 	s.up.Store(&upMember{s.member, log})
+	go s.awaitRemoval(s.member)
 	return nil
+}
+
+// awaitRemoval ends the node where its member of etcd has ended by itself: it was removed while this node could not be reached.
+func (s *Served) awaitRemoval(m *etcdlog.Member) {
+	<-m.Done() // after Shutdown, too, when nobody reads what follows
+	select {
+	case s.ends <- fmt.Errorf("node %s is no member of the cluster any more: `pixd cluster leave` has removed it. To come back it joins as a new node, with an empty folder", s.flags.Node):
+	default: // it ends for other reasons
+	}
 }

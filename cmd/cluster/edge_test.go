@@ -29,7 +29,7 @@ import (
 func TestTrustedProxies(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	f := forward.New(forward.Options{Owner: func() (string, string, bool) { return "", "", false }, Patience: 1, Log: log})
-	s := &Served{forward: f, operate: f, meters: newMeters(), ends: make(chan error, 8), config: engine.Config{
+	s := &Served{forward: f, notices: f, operate: f, meters: newMeters(), ends: make(chan error, 8), config: engine.Config{
 		Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0", SchemeListen: "127.0.0.1:0",
 		ConnectionsPerIP: 1, TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}, Log: log,
 	}}

@@ -20,7 +20,7 @@ import (
 // does under the address that it was added with, while nobody answers there.
 func TestJoinUndone(t *testing.T) {
 	t.Parallel()
-	s, _ := alone(t, func(c *engine.Config) { c.DataDir, c.Scheme = t.TempDir(), "http://127.0.0.1:1" })
+	s, _ := alone(t, func(c *engine.Config, _ *Flags) { c.DataDir, c.Scheme = t.TempDir(), "http://127.0.0.1:1" })
 	right, wrong := waltest.FreePorts(t, 1, 2)[0], waltest.FreePorts(t, 1, 2)[0]
 	eventually := func(what string, does func() (admin.ClusterStatus, error)) {
 		t.Helper()
@@ -78,6 +78,42 @@ func TestJoinUndone(t *testing.T) {
 	case <-member.Done():
 	case <-time.After(20 * time.Second):
 		t.Error("it is a member still")
+	}
+}
+
+// TestRemovedWhileAway checks that a node whose member was removed, as one that could not be reached, ends and says why.
+func TestRemovedWhileAway(t *testing.T) {
+	t.Parallel()
+	a, at := alone(t, func(c *engine.Config, _ *Flags) { c.DataDir, c.Scheme = t.TempDir(), "http://127.0.0.1:1" })
+	port := waltest.FreePorts(t, 1, 2)[0]
+	for until := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		if _, err := a.Join("b", "http://"+port); err == nil {
+			break
+		} else if time.Now().After(until) {
+			t.Fatal(err)
+		}
+	}
+	b, _ := alone(t, func(c *engine.Config, f *Flags) {
+		c.DataDir, c.Scheme = t.TempDir(), "http://127.0.0.1:1"
+		f.Node, f.Listen, f.Peers = "b", port, "a=http://"+at+",b=http://"+port
+	})
+	if _, err := a.Leave("b"); err == nil {
+		t.Error("a node that runs has left")
+	}
+	for until := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		if err := a.member.RemoveMember(t.Context(), etcdlog.Peer{Name: "b"}); err == nil {
+			break
+		} else if time.Now().After(until) {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case err := <-b.Failed():
+		if !strings.Contains(err.Error(), "node b is no member of the cluster any more") {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it goes on")
 	}
 }
 

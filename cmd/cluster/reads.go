@@ -38,7 +38,13 @@ type question struct {
 
 // certain waits until a majority has said, after the call, that this node is the owner; false: it is
 // not any more.
-func (q *quorum) certain() bool {
+func (q *quorum) certain() bool { return q.certainBy(context.Background()) }
+
+// certainBy is certain, and false where the context ends first.
+func (q *quorum) certainBy(ctx context.Context) bool {
+	if ctx.Err() != nil {
+		return false
+	}
 	q.mu.Lock()
 	if q.next == nil {
 		q.next = &question{done: make(chan struct{})}
@@ -49,8 +55,12 @@ func (q *quorum) certain() bool {
 		go q.ask()
 	}
 	q.mu.Unlock()
-	<-mine.done
-	return mine.owner
+	select {
+	case <-mine.done:
+		return mine.owner
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // ask asks until nobody waits.
@@ -88,10 +98,16 @@ func (q *quorum) isOwner() bool {
 // quorumAgain is the time between two questions.
 const quorumAgain = 200 * time.Microsecond
 
-// certainty returns how the node proves that it is the owner.
-func (s *Served) certainty(n *node) func() bool {
+// proof says whether a node is the owner: before an answer leaves it, and before the scheme is told of anything.
+type proof interface {
+	certain() bool
+	certainBy(ctx context.Context) bool
+}
+
+// proof returns how the node proves that it is the owner.
+func (s *Served) proof(n *node) proof {
 	if s.flags.Reads == ReadsQuorum {
-		return (&quorum{n: n}).certain
+		return &quorum{n: n}
 	}
-	return n.lease.certain
+	return n.lease
 }

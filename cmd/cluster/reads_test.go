@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"pixd/cmd/engine"
 	"pixd/wal"
 	"pixd/wal/waltest"
 )
@@ -100,6 +101,43 @@ func TestQuorumWaits(t *testing.T) {
 	if <-got {
 		t.Error("a node that has lost the log is certain")
 	}
+}
+
+// TestProofs checks what a node asks before an answer leaves it and before the scheme is told of anything, by the setting: its
+// clock, or a majority. Where the time for it is over, its clock still answers, and a majority is not asked.
+func TestProofs(t *testing.T) {
+	t.Parallel()
+	for _, reads := range []string{ReadsLease, ReadsQuorum} {
+		s, _ := alone(t, func(c *engine.Config, f *Flags) {
+			c.DataDir, c.Scheme, f.Reads = t.TempDir(), "http://127.0.0.1:1", reads
+		})
+		for until := time.Now().Add(20 * time.Second); s.engine.Load() == nil; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(until) {
+				t.Fatal("no owner")
+			}
+		}
+		sh := s.engine.Load().Config.Shared
+		if !sh.Certain(t.Context()) || !sh.Lead.Certain() {
+			t.Errorf("%s: the owner is not certain", reads)
+		}
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if got := sh.Certain(over); got != (reads == ReadsLease) {
+			t.Errorf("%s: certain %v when the time is over", reads, got)
+		}
+	}
+}
+
+// TestQuorumInTime checks that nobody waits for a majority longer than there is time.
+func TestQuorumInTime(t *testing.T) {
+	q, log := newQuorum(t)
+	log.end.Store(2)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if q.certainBy(ctx) {
+		t.Error("certain of a log that goes on")
+	}
+	q.n.lease.lose() // or it would ask on
 }
 
 // TestMaker checks which node makes snapshots.

@@ -54,16 +54,16 @@ func losesMovements(t *testing.T) (at string, refused *atomic.Int64) {
 	return front.URL, refused
 }
 
-// alone serves a node of one, and returns it with the address for other nodes.
-func alone(t *testing.T, change func(*engine.Config)) (s *Served, port string) {
+// alone serves a node of one, which is called a, unless change says otherwise, and returns it with the address for other nodes.
+func alone(t *testing.T, change func(*engine.Config, *Flags)) (s *Served, port string) {
 	t.Helper()
 	port = waltest.FreePorts(t, 1, 2)[0]
 	c, f := engine.Defaults(), Defaults()
 	c.AdminToken, c.ISPB, c.SchemeSecret = "token", agreedISPB, schemeSecret
 	c.Listen, c.AdminListen = "127.0.0.1:0", "127.0.0.1:0"
 	c.Log, c.OnFailure = slog.New(slog.DiscardHandler), func(err error) { t.Error(err) }
-	change(&c)
 	f.Node, f.Listen, f.Peers = "a", port, "a=http://"+port
+	change(&c, &f)
 	s, err := Serve(t.Context(), c, f, engine.Build{})
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestNodeCatchesUpLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	at, refused := losesMovements(t)
-	s, port := alone(t, func(c *engine.Config) {
+	s, port := alone(t, func(c *engine.Config, _ *Flags) {
 		c.DataDir, c.Scheme, c.SchemeTimeout, c.AcceptRestoredGap = dir, at, 100*time.Millisecond, true
 	})
 	for until, cut := time.Now().Add(time.Minute), 0; ; time.Sleep(20 * time.Millisecond) {

@@ -282,9 +282,10 @@ func (s *Served) engineConfig(ctx context.Context, n *node, r *resignation) engi
 	c.AdminToken = s.Token
 	c.Starting = ctx
 	c.OnFailure = s.failed
+	owns := s.proof(n)
 	sh := &engine.Shared{
-		Store: n.store, Cluster: s, Snapshots: n.maker, OnSnapshots: s.aboutSnapshots, Operators: s.operatorsOf(n), Certain: n.lease.certainBy, Collectors: []prometheus.Collector{s.meters},
-		Lead: wal.Lead{Log: timed{s.log, s.meters}, Certain: s.certainty(n)},
+		Store: n.store, Cluster: s, Snapshots: n.maker, OnSnapshots: s.aboutSnapshots, Operators: s.operatorsOf(n), Certain: owns.certainBy, Collectors: []prometheus.Collector{s.meters},
+		Lead: wal.Lead{Log: timed{s.log, s.meters}, Certain: owns.certain},
 		Door: s.door(n), Others: s.within.Open,
 		Resign: func() (string, bool) { return r.next, r.wanted }, Certificates: [3]*certificate.Certificate(s.certs[:3]),
 	}

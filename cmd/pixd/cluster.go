@@ -28,7 +28,7 @@ func addCluster(flags *pflag.FlagSet, f *cluster.Flags) {
 	flags.StringVar(&f.LogTLS.Cert, "log-cert", "", "`FILE` with a certificate in PEM that an etcd of its own asks for")
 	flags.StringVar(&f.LogTLS.Key, "log-key", "", "`FILE` with the private key of --log-cert, in PEM")
 	flags.StringVar(&f.LogCA, "log-ca", "", "`FILE` with the CA that such an etcd is trusted by, in PEM (default the system's authorities)")
-	flags.StringVar(&f.Reads, "reads", f.Reads, "how an answer that writes nothing proves that this node owns the journal, `lease|quorum`: by its clock, or by asking a majority each time")
+	flags.StringVar(&f.Reads, "reads", f.Reads, "how this node proves that it owns the journal, for an answer that writes nothing and before it tells the scheme anything, `lease|quorum`: by its clock, or by asking a majority each time")
 	flags.StringVar(&f.SnapshotOn, "snapshot-on", f.SnapshotOn, "which node makes snapshots, `standby|owner|any`: a standby while there is one, the owner, or any that is asked")
 	flags.StringVar(&f.LogPrefix, "log-prefix", f.LogPrefix, "the `TEXT` that all keys in etcd begin with")
 }
