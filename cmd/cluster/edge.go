@@ -43,7 +43,7 @@ func (s *Served) openEdges() error {
 		limits  httpapi.ConnectionOptions
 	}{
 		{forward.Merchant, c.Listen, &s.MerchantAddr, s.forward.Handler(forward.Merchant), httpapi.ConnectionOptions{
-			TLS: s.certs[0].Config(), Total: serving.Room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies, Log: c.Log,
+			TLS: s.certs[0].Config(), Total: serving.Room(serving.AsNode, c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies, Log: c.Log,
 		}},
 		{forward.Operator, c.AdminListen, &s.AdminAddr, s.standby(), httpapi.ConnectionOptions{
 			TLS: s.certs[1].Config(), Total: nodeConnections, PerIP: nodeConnections / 8, Trusted: machineItself, Log: c.Log,

@@ -168,7 +168,7 @@ func (s *Served) openPorts(context.Context) error {
 	s.operate = forward.New(forward.Options{Owner: s.where, Self: f.Node, TLS: s.clientTLS, Forwarded: s.meters.forwarded.Inc, NoOwner: control.NotReady, Log: c.Log})
 	s.toMaker = forward.New(forward.Options{Owner: s.whereSnapshots, Self: f.Node, TLS: s.clientTLS, NoOwner: control.NotReady, Log: c.Log})
 	s.inside = forward.NewServer(forward.Receive(s.handler, c.Log), s.answerNode, c.Log)
-	s.within = httpapi.Limit(port, httpapi.ConnectionOptions{TLS: s.serverTLS, Total: serving.Room(c.Log), Log: c.Log})
+	s.within = httpapi.Limit(port, httpapi.ConnectionOptions{TLS: s.serverTLS, Total: serving.Room(serving.AsNode, c.Log), Log: c.Log})
 	s.serve(s.inside, s.within)
 	return s.openEdges()
 }

@@ -53,9 +53,12 @@ func (s *Served) serve(c Config, b Build, merchant net.Listener) error {
 
 // admitMerchants bounds the merchants' connections and the requests that are taken from them.
 func (s *Served) admitMerchants(merchant net.Listener) (err error) {
-	c := &s.Config
+	c, each := &s.Config, serving.Alone
+	if c.Shared != nil {
+		each = serving.AsNode
+	}
 	s.connections = httpapi.Limit(merchant, httpapi.ConnectionOptions{
-		TLS: s.certs[0].Config(), Total: serving.Room(c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
+		TLS: s.certs[0].Config(), Total: serving.Room(each, c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies,
 		Refused: s.meters.merchant.Answered, Log: c.Log,
 	})
 	if s.intake, err = overload.NewIntake(s.open); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -85,6 +86,18 @@ func TestClusterBase(t *testing.T) {
 	n.twice()
 	n.strangers(s)
 	want = rest(n.proc[n.standby()], s)
+	n.waits("node a has the whole journal", func() (bool, string) {
+		is, err := n.status(n.owner())
+		if err != nil {
+			return false, err.Error()
+		}
+		for _, one := range is.Nodes {
+			if one.Node == "a" {
+				return one.Applied >= is.Log.Position, fmt.Sprintf("%d of %d", one.Applied, is.Log.Position)
+			}
+		}
+		return false, "no node a"
+	})
 	n.closed()
 	n.alone(s, want)
 }

@@ -36,25 +36,32 @@ const (
 	spareFiles = 2*1000 + 2*AdminConnections
 )
 
-// Room returns how many connections merchants may have. Connections must leave file
-// descriptors to the stores: a store that cannot open its next file ends the process.
-func Room(log *slog.Logger) int {
+// The file descriptors that a connection of a merchant may take: at a node of several its request may take another
+// connection, to the owner, and the owner has as many of other nodes as of its own.
+const (
+	Alone  = 1
+	AsNode = 2
+)
+
+// Room returns how many connections merchants may have, each of which takes so many file descriptors: Alone or AsNode. They
+// must leave descriptors to the stores: a store that cannot open its next file ends the process.
+func Room(each int, log *slog.Logger) int {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
 		log.Warn("the limit of open files cannot be told", "error", err)
 		return httpapi.MaxConnections
 	}
-	n := roomWithin(files.Cur)
+	n := roomWithin(files.Cur, each)
 	if n < httpapi.MaxConnections {
 		log.Info("open files are limited, and so are merchants' connections", "files", files.Cur, "connections", n)
 	}
 	return n
 }
 
-func roomWithin(files uint64) int {
+func roomWithin(files uint64, each int) int {
 	n := files / 2
 	if files > spareFiles {
 		n = max(n, files-spareFiles)
 	}
-	return int(min(n, httpapi.MaxConnections))
+	return int(min(n/uint64(each), httpapi.MaxConnections))
 }

@@ -24,8 +24,11 @@ func TestRoom(t *testing.T) {
 	for files, want := range map[uint64]int{
 		64: 32, 1024: 512, 4096: 2048, 20_000: 15_952, 65_536: httpapi.MaxConnections, 1 << 63: httpapi.MaxConnections, 1<<64 - 1: httpapi.MaxConnections,
 	} {
-		if got := roomWithin(files); got != want {
+		if got := roomWithin(files, Alone); got != want {
 			t.Errorf("%d files: %d", files, got)
+		}
+		if got := roomWithin(files, AsNode); got > want || uint64(2*got) > files || files <= 20_000 && got != want/2 {
+			t.Errorf("%d files of a node: %d", files, got)
 		}
 	}
 }
