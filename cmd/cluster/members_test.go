@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -100,6 +101,7 @@ func TestRemovedWhileAway(t *testing.T) {
 	if _, err := a.Leave("b"); err == nil {
 		t.Error("a node that runs has left")
 	}
+	countsForwarded(t, b)
 	for until := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		if err := a.member.RemoveMember(t.Context(), etcdlog.Peer{Name: "b"}); err == nil {
 			break
@@ -114,6 +116,45 @@ func TestRemovedWhileAway(t *testing.T) {
 		}
 	case <-time.After(20 * time.Second):
 		t.Error("it goes on")
+	}
+}
+
+// countsForwarded sends a merchant's request and an operator's to a node that is not the owner, and looks for them in its
+// figures.
+func countsForwarded(t *testing.T, b *Served) {
+	t.Helper()
+	get := func(at, token string) (status int, body string) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+at, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", token)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = answer.Body.Close() }()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, string(text)
+	}
+	merchant, operator := b.MerchantAddr.String()+"/api/external/account", b.AdminAddr.String()+"/admin/accounts"
+	for until := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		status, _ := get(merchant, "")
+		if status == http.StatusUnauthorized {
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatal("no owner answers:", status)
+		}
+	}
+	if status, body := get(operator, "Bearer token"); status != http.StatusOK {
+		t.Error(status, body)
+	}
+	if _, body := get(b.AdminAddr.String()+"/metrics", ""); !strings.Contains(body, "\npixd_cluster_forwarded_total 2\n") {
+		t.Error(body)
 	}
 }
 

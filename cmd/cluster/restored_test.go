@@ -114,7 +114,7 @@ func TestNodeCatchesUpLater(t *testing.T) {
 			t.Fatal("no owner")
 		}
 	}
-	for _, at := range []string{s.MerchantAddr.String() + "/v1/balance", s.AdminAddr.String() + "/readyz"} {
+	for _, at := range []string{s.MerchantAddr.String() + "/api/external/balance", s.AdminAddr.String() + "/readyz"} {
 		r, err := http.Get("http://" + at)
 		if err != nil {
 			t.Fatal(err)
