@@ -22,10 +22,18 @@ type Scanner struct {
 	log    *slog.Logger
 	wake   chan struct{} // a value makes Run call Tick at once; capacity 1
 
-	mu      sync.Mutex // held while rows are read
-	machine *Machine
+	machine *Machine // Run's alone: the journal's goroutine, which ends tasks, must not wait while rows are read
+	figures atomic.Pointer[Figures]
 
-	figures atomic.Pointer[Figures] // of the machine's last step, so that who asks does not wait for mu
+	mu    sync.Mutex
+	ended []ended // of which the machine is not told yet; as many at most as are at work
+}
+
+// ended is a task that was carried out.
+type ended struct {
+	task   Task
+	result Result
+	at     pix.Millis // engine time
 }
 
 // Accounts carries out due tasks. It must call Scanner.Done once for each task.
@@ -44,10 +52,9 @@ func (s *Scanner) Run(ctx context.Context, accounts Accounts) {
 	ticker := time.NewTicker(time.Duration(lookEvery) * time.Millisecond)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
-		s.mu.Lock()
+		s.hear()
 		tasks, err := s.machine.Tick(s.now(), s.rows)
 		s.figures.Store(s.machine.figures())
-		s.mu.Unlock()
 		if err != nil {
 			s.log.Error("due: what waits not looked at; tried again", "error", err)
 		}
@@ -92,24 +99,33 @@ func (m *Machine) figures() *Figures {
 	return f
 }
 
-// Done takes the result of a task and logs a failure. It may be called from any goroutine.
+// Done takes the result of a task and logs a failure. It may be called from any goroutine, and waits for nothing.
 func (s *Scanner) Done(t Task, r Result) {
 	if r.failed() && !errors.Is(r.Err, context.Canceled) {
 		s.log.Warn("due: not looked at; it is tried again",
 			"account", t.Account.String(), "id", pix.TxID(t.ID).String(), "error", r.Err)
 	}
 	s.mu.Lock()
-	alert := s.machine.Done(t, r, s.now().Clock)
-	s.figures.Store(s.machine.figures())
+	s.ended = append(s.ended, ended{t, r, s.now().Clock})
 	s.mu.Unlock()
-	if alert && s.alerts != nil {
-		s.alerts.Raise(t.Account, ledger.Alert{
-			Kind: AlertUnreachable, Tx: pix.TxID(t.ID), Public: r.Public,
-			Message: "the scheme cannot be reached: payouts and refunds that wait for its word are asked for again, and nothing is voided",
-		})
-	}
 	select {
 	case s.wake <- struct{}{}:
 	default:
+	}
+}
+
+// hear tells the machine of the tasks that have ended.
+func (s *Scanner) hear() {
+	s.mu.Lock()
+	all := s.ended
+	s.ended = nil
+	s.mu.Unlock()
+	for _, e := range all {
+		if s.machine.Done(e.task, e.result, e.at) && s.alerts != nil {
+			s.alerts.Raise(e.task.Account, ledger.Alert{
+				Kind: AlertUnreachable, Tx: pix.TxID(e.task.ID), Public: e.result.Public,
+				Message: "the scheme cannot be reached: payouts and refunds that wait for its word are asked for again, and nothing is voided",
+			})
+		}
 	}
 }

@@ -51,17 +51,81 @@ func TestScannerAlerts(t *testing.T) {
 		}
 		scanner := NewScanner(m, s, func() pix.Reading { return reading(10) }, alerts, slog.New(slog.DiscardHandler))
 		scanner.Done(Task{Account: 1, ID: txID(9)}, Result{Unheard: true})
+		scanner.hear()
 		if n := a.alerts.Load(); n != 0 {
 			t.Errorf("%d alerts about a task that does not run", n)
 		}
 		scanner.Done(tasks[0], Result{Unheard: true, Public: "PIXOUT7"})
+		scanner.hear()
 		again := look(t, m, 10_000, s)
 		scanner.Done(again[0], Result{})
+		scanner.hear()
 		if n := a.alerts.Load(); (n == 1) != raises {
 			t.Errorf("%d alerts", n)
 		}
 		if at := a.last.Load(); raises && (at == nil || at.account != 1 || layout.EntityID(at.alert.Tx) != tasks[0].ID || at.alert.Public != "PIXOUT7" || at.alert.Message == "") {
 			t.Errorf("the alert is %+v", at)
+		}
+	}
+}
+
+// halting are rows whose reading waits, and says that it does, while there is something in on.
+type halting struct {
+	*shelf
+	on, waits chan struct{}
+}
+
+// Scan implements layout.Rows.
+func (h halting) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
+	select {
+	case <-h.on:
+		h.waits <- struct{}{}
+		<-h.waits
+	default:
+	}
+	return h.shelf.Scan(lo, hi, fn)
+}
+
+// TestDoneWhileReading checks that the end of a task waits for no reading of rows: the journal's goroutine says it, behind
+// which all accounts' answers are. The machine hears of it afterwards.
+func TestDoneWhileReading(t *testing.T) {
+	s := newShelf()
+	s.due(5, 1, 1, layout.DueDoubt)
+	h := halting{s, make(chan struct{}, 1), make(chan struct{})}
+	sc := NewScanner(newMachine(), h, func() pix.Reading { return reading(pix.Millis(time.Now().UnixMilli()) * 20) }, nil, slog.New(slog.DiscardHandler))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	tasks := make(handing, 10)
+	go sc.Run(ctx, tasks)
+	first := <-tasks
+	h.on <- struct{}{}
+	<-h.waits // a later look
+	done := make(chan struct{})
+	go func() {
+		sc.Done(first, Result{})
+		sc.Done(Task{Account: 1, ID: txID(9)}, Result{})
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("it waits for the reading")
+	}
+	if n := sc.Figures().Scheme.Running; n != 1 {
+		t.Errorf("%d tasks run", n)
+	}
+	h.waits <- struct{}{}
+	for until := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		select {
+		case again := <-tasks: // the row is still there
+			if again.ID != first.ID {
+				t.Errorf("%+v, expected the same again", again)
+			}
+			return
+		default:
+		}
+		if time.Now().After(until) {
+			t.Fatal("the machine does not hear of it")
 		}
 	}
 }

@@ -221,8 +221,7 @@ func TestFigures(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		tasks := make(handing, 10)
 		go sc.Run(ctx, tasks)
-		synctest.Wait()
-		stop() // from here on only the ends of tries change the figures
+		defer stop()
 		synctest.Wait()
 		for left := 3; left >= 0; left-- {
 			if got := sc.Figures(); got != (Figures{Tries: left}) {
@@ -230,6 +229,7 @@ func TestFigures(t *testing.T) {
 			}
 			if left > 0 {
 				sc.Done(<-tasks, Result{Queued: true})
+				synctest.Wait()
 			}
 		}
 	})

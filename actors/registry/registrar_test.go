@@ -63,22 +63,22 @@ func TestRemindGoesOn(t *testing.T) {
 		}
 		return all
 	}
-	left := r.pass(t.Context(), keys, r.remind)
+	left := r.pass(t.Context(), t.Context(), keys, r.remind)
 	if got := names(left); !slices.Equal(got, []string{"k3", "k4", "k5", "k6", "k7", "k8", "k9", "k0", "k1", "k2"}) {
 		t.Errorf("after three failures %v are left", got)
 	}
-	left = r.pass(t.Context(), left, r.remind)
+	left = r.pass(t.Context(), t.Context(), left, r.remind)
 	if got := names(left); !slices.Equal(got, []string{"k5", "k0", "k1", "k2"}) {
 		t.Errorf("%v are left", got)
 	}
 	s.refuses = nil
-	if left = r.pass(t.Context(), left, r.remind); len(left) != 0 {
+	if left = r.pass(t.Context(), t.Context(), left, r.remind); len(left) != 0 {
 		t.Errorf("%v are left", names(left))
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	s.reported = nil
-	if left = r.pass(ended, keys, r.remind); len(left) != 10 || len(s.reported) != 0 {
+	if left = r.pass(ended, ended, keys, r.remind); len(left) != 10 || len(s.reported) != 0 {
 		t.Errorf("at the end %v were reported", s.reported)
 	}
 }
@@ -253,7 +253,7 @@ func TestRegistrarDuringRemoval(t *testing.T) {
 		if _, ours := r.Registry.PixKey("k"); ours || len(r.Registry.Removals()) != 1 {
 			t.Errorf("%s: the key is ours: %v", name, ours)
 		}
-		left := r.pass(t.Context(), inTurn(nil, r.Registry.Removals()), r.news)
+		left := r.pass(t.Context(), t.Context(), inTurn(nil, r.Registry.Removals()), r.news)
 		if _, has := s.has["k"]; has || len(left)+len(r.Registry.Removals()) != 0 {
 			t.Errorf("%s: the scheme has %v", name, s.has)
 		}
@@ -350,6 +350,67 @@ func TestRoundReminds(t *testing.T) {
 	if want := []string{"deregister k 1", "register first1 1", "register first2 2"}; !slices.Equal(s.calls, want) {
 		t.Errorf("the scheme heard %q, want %q", s.calls, want)
 	}
+}
+
+// slowly is a scheme that takes 50 ms for each call.
+type slowly struct{ Directory }
+
+// RegisterKey implements Directory.
+func (s slowly) RegisterKey(ctx context.Context, k pix.Key, a pix.AccountID) error {
+	time.Sleep(50 * time.Millisecond)
+	return s.Directory.RegisterKey(ctx, k, a)
+}
+
+// TestNewsBeforeReminders checks that neither a new key nor a removal waits behind the thousands of keys that the scheme
+// is reminded of, which a scheme answers one after the other; and that it is reminded of each all the same.
+func TestNewsBeforeReminders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s, opened := newRegistrar(t)
+		reserve := func(name string) *PixKey {
+			k, err := r.Registry.ReservePixKey(1, pix.Key{Type: pix.KeyEVP, Value: name})
+			if err != nil {
+				t.Error(err)
+			}
+			return k
+		}
+		const keys = 500
+		for n := range keys {
+			if err := r.Registry.RegisteredPixKey(reserve(fmt.Sprint("k", n))); err != nil {
+				t.Error(err)
+			}
+		}
+		reserve("waits")
+		r = opened()
+		r.Scheme, r.Forgetful = slowly{s}, true
+		s.calls = nil
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		go r.Run(ctx)
+		time.Sleep(3*time.Second + 10*time.Millisecond)
+		if first := s.calls[:3]; !slices.Contains(first, "register waits 1") {
+			t.Errorf("the scheme hears first %q", first)
+		}
+		reserve("new")
+		if _, err := r.Registry.RemovePixKey(1, "k7"); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(retryEvery)
+		if !slices.Contains(s.calls, "register new 1") || !slices.Contains(s.calls, "deregister k7 1") {
+			t.Errorf("in %v the scheme hears neither of a new key nor of a removal", retryEvery)
+		}
+		time.Sleep(2 * keys * 50 * time.Millisecond)
+		end()
+		time.Sleep(time.Second) // the call under way
+		told := map[string]bool{}
+		for _, call := range s.calls {
+			told[call] = true
+		}
+		for n := range keys {
+			if name := fmt.Sprintf("register k%d 1", n); n != 7 && !told[name] {
+				t.Errorf("the scheme was not told: %s", name)
+			}
+		}
+	})
 }
 
 // TestAllKeysAreLeft checks that a start reminds the scheme of the keys of all accounts, of more than are read at a time.
