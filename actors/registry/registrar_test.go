@@ -352,20 +352,39 @@ func TestRoundReminds(t *testing.T) {
 	}
 }
 
-// slowly is a scheme that takes 50 ms for each call.
-type slowly struct{ Directory }
+// slowly is a scheme that takes 50 ms for each registration.
+type slowly struct {
+	*remembering
+	mu sync.Mutex
+}
 
 // RegisterKey implements Directory.
-func (s slowly) RegisterKey(ctx context.Context, k pix.Key, a pix.AccountID) error {
+func (s *slowly) RegisterKey(ctx context.Context, k pix.Key, a pix.AccountID) error {
 	time.Sleep(50 * time.Millisecond)
-	return s.Directory.RegisterKey(ctx, k, a)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.remembering.RegisterKey(ctx, k, a)
+}
+
+// DeregisterKey implements Directory.
+func (s *slowly) DeregisterKey(ctx context.Context, k pix.Key, a pix.AccountID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.remembering.DeregisterKey(ctx, k, a)
+}
+
+// heard returns what the scheme was told.
+func (s *slowly) heard() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.calls)
 }
 
 // TestNewsBeforeReminders checks that neither a new key nor a removal waits behind the thousands of keys that the scheme
 // is reminded of, which a scheme answers one after the other; and that it is reminded of each all the same.
 func TestNewsBeforeReminders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, s, opened := newRegistrar(t)
+		r, mem, opened := newRegistrar(t)
 		reserve := func(name string) *PixKey {
 			k, err := r.Registry.ReservePixKey(1, pix.Key{Type: pix.KeyEVP, Value: name})
 			if err != nil {
@@ -381,13 +400,14 @@ func TestNewsBeforeReminders(t *testing.T) {
 		}
 		reserve("waits")
 		r = opened()
-		r.Scheme, r.Forgetful = slowly{s}, true
-		s.calls = nil
+		mem.calls = nil
+		s := &slowly{remembering: mem}
+		r.Scheme, r.Forgetful = s, true
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
 		go r.Run(ctx)
 		time.Sleep(3*time.Second + 10*time.Millisecond)
-		if first := s.calls[:3]; !slices.Contains(first, "register waits 1") {
+		if first := s.heard()[:3]; !slices.Contains(first, "register waits 1") {
 			t.Errorf("the scheme hears first %q", first)
 		}
 		reserve("new")
@@ -395,14 +415,14 @@ func TestNewsBeforeReminders(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(retryEvery)
-		if !slices.Contains(s.calls, "register new 1") || !slices.Contains(s.calls, "deregister k7 1") {
+		if told := s.heard(); !slices.Contains(told, "register new 1") || !slices.Contains(told, "deregister k7 1") {
 			t.Errorf("in %v the scheme hears neither of a new key nor of a removal", retryEvery)
 		}
 		time.Sleep(2 * keys * 50 * time.Millisecond)
 		end()
 		time.Sleep(time.Second) // the call under way
 		told := map[string]bool{}
-		for _, call := range s.calls {
+		for _, call := range s.heard() {
 			told[call] = true
 		}
 		for n := range keys {
