@@ -50,5 +50,9 @@ func TestMarkFrom(t *testing.T) {
 		if got := c.m.From(); got != c.want {
 			t.Errorf("%+v: from %d, want %d", c.m, got, c.want)
 		}
+		later := Mark{Newest: 100, Taken: 101} // of a copy of that journal, which has written on
+		if later.Join(&c.m); later.From() != c.want {
+			t.Errorf("a copy of %+v, %+v: from %d, want %d", c.m, later, later.From(), c.want)
+		}
 	}
 }

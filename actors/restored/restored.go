@@ -68,7 +68,7 @@ func (m *Mark) From() pix.Millis {
 // Join adds what the mark of a restored journal says to that of a copy of it: the copy lacks what
 // the journal lacks.
 func (m *Mark) Join(old *Mark) {
-	since := min(m.Since(), old.Since())
+	since := min(m.Since(), old.From())
 	m.Taken = cmp.Or(m.Taken, old.Taken)
 	if m.Until = since; since == m.Taken {
 		m.Until = 0

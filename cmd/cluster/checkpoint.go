@@ -125,7 +125,11 @@ func fetchCheckpoint(ctx context.Context, from string, t *tls.Config, dataDir st
 	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(old)); err != nil {
 		return err
 	}
-	if err := errors.Join(fetchFiles(ctx, from, t, dir, spare), notShorter(dir, into)); err != nil {
+	err := fetchFiles(ctx, from, t, dir, spare)
+	if err == nil {
+		err = notShorter(dir, into)
+	}
+	if err != nil {
 		return errors.Join(fmt.Errorf("cluster: copy of the journal from %s: %w", from, err), os.RemoveAll(dir))
 	}
 	if err := os.Rename(into, old); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -3,16 +3,21 @@ package cluster
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
+	"pixd/cmd/engine"
 	"pixd/cmd/journal"
 	"pixd/snapshot"
 )
@@ -198,5 +203,62 @@ func TestCopiesSettled(t *testing.T) {
 		if err != nil || len(names) > 1 {
 			t.Error(name, names, err)
 		}
+	}
+}
+
+// TestFetchWithoutRoom checks that a node which has no room for a copy says so, whatever else is wrong with other nodes, and
+// does not have it made anew again and again.
+func TestFetchWithoutRoom(t *testing.T) {
+	t.Parallel()
+	from, into := filled(t, "the owner's"), filled(t, "old")
+	store := aStore(t, from, true)
+	var copies atomic.Int64
+	url := serveCopies(t, func(ctx *fasthttp.RequestCtx) {
+		copies.Add(1)
+		if err := sendCheckpoint(ctx, store, from, func() {}); err != nil {
+			t.Error(err)
+		}
+	})
+	is, err := snapshot.Disk.GetDiskUsage(into)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	s := &Served{flags: Flags{Node: "a"}, peers: []peer{{"a", "http://127.0.0.1:1"}, {"b", url}, {"c", "http://127.0.0.1:1"}}, config: engine.Config{
+		DataDir: into, MinFreeDisk: int64(is.TotalBytes), Log: slog.New(slog.NewTextHandler(&said, nil)),
+	}}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	if err := s.fetch(ctx); err == nil {
+		t.Error("copied")
+	}
+	if n := copies.Load(); n != 1 {
+		t.Errorf("%d copies were made", n)
+	}
+	if text := said.String(); !strings.Contains(text, errNoRoom.Error()) || !strings.Contains(text, "connection refused") || strings.Contains(text, "it ends at batch") {
+		t.Error(text)
+	}
+}
+
+// TestSecondStartBesideCopy checks that a second process with the folder of one that copies the journal leaves the copy alone.
+func TestSecondStartBesideCopy(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, takenFolder), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l := listens(t, "127.0.0.1:0") // it has the port
+	defer func() { _ = l.Close() }()
+	c, f := engine.Defaults(), Defaults()
+	c.AdminToken, c.ISPB, c.SchemeSecret, c.DataDir, c.Scheme = "token", agreedISPB, schemeSecret, dir, "http://127.0.0.1:1"
+	c.Listen, c.AdminListen = "127.0.0.1:0", "127.0.0.1:0"
+	c.Log, c.OnFailure = slog.New(slog.DiscardHandler), func(err error) { t.Error(err) }
+	f.Node, f.Listen, f.Peers = "a", l.Addr().String(), "a=http://"+l.Addr().String()
+	if s, err := Serve(t.Context(), c, f, engine.Build{}); err == nil {
+		_ = s.Shutdown()
+		t.Error("two processes have one port")
+	}
+	if !exists(filepath.Join(dir, takenFolder)) {
+		t.Error("the copy is gone")
 	}
 }

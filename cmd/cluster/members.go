@@ -57,7 +57,7 @@ func (s *Served) Leave(name string) (admin.ClusterStatus, error) {
 // unseen returns the member of etcd of a node that has never written its state: it was added and not started, or it ended
 // before that.
 func (s *Served) unseen(ctx context.Context, name string) (etcdlog.Peer, error) {
-	if s.member != nil {
+	if s.member != nil && name != "" {
 		all, err := s.member.Members(ctx)
 		if err != nil {
 			return etcdlog.Peer{}, err

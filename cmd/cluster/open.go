@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -127,7 +128,7 @@ func (s *Served) openNode(ctx context.Context) (_ *node, err error) {
 func (s *Served) fetch(ctx context.Context) error {
 	told := time.Time{}
 	for {
-		err := errors.New("no other node is there")
+		var errs []error
 		s.fetched++
 		for i := range s.peers {
 			p := s.peers[(i+s.fetched)%len(s.peers)]
@@ -135,10 +136,13 @@ func (s *Served) fetch(ctx context.Context) error {
 				continue
 			}
 			s.config.Log.Info("cluster: copying the journal", "from", p.name)
-			if err = fetchCheckpoint(ctx, p.url, s.clientTLS, s.config.DataDir, uint64(max(s.config.MinFreeDisk, 0))); err == nil {
+			err := fetchCheckpoint(ctx, p.url, s.clientTLS, s.config.DataDir, uint64(max(s.config.MinFreeDisk, 0)))
+			if err == nil {
 				return nil
 			}
+			errs = append(errs, err)
 		}
+		err := cmp.Or(errors.Join(errs...), errors.New("no other node is there"))
 		if time.Since(told) > tellEvery {
 			told = time.Now()
 			s.config.Log.Warn("cluster: the journal cannot be copied from another node; trying on", "error", err)

@@ -104,6 +104,12 @@ type proof interface {
 	certainBy(ctx context.Context) bool
 }
 
+// before returns how the node proves that it is the owner before it tells the scheme anything: as for an answer, and then by
+// the lease in any case, which leaves what is sent the time until another may take over.
+func before(owns proof, l *lease) func(ctx context.Context) bool {
+	return func(ctx context.Context) bool { return owns.certainBy(ctx) && l.certainBy(ctx) }
+}
+
 // proof returns how the node proves that it is the owner.
 func (s *Served) proof(n *node) proof {
 	if s.flags.Reads == ReadsQuorum {

@@ -128,6 +128,32 @@ func TestProofs(t *testing.T) {
 	}
 }
 
+// TestBeforeScheme checks that the scheme is told of nothing unless both a majority and the clock say that the node is the
+// owner.
+func TestBeforeScheme(t *testing.T) {
+	q, log := newQuorum(t)
+	now := time.Minute
+	l := newLease(func() time.Duration { return now })
+	certain := before(q, l)
+	asks := func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		return certain(ctx)
+	}
+	if asks() {
+		t.Error("without a lease")
+	}
+	l.renewed(now)
+	if !asks() {
+		t.Error("not certain")
+	}
+	log.end.Store(2)
+	if asks() {
+		t.Error("of a log that goes on")
+	}
+	q.n.lease.lose() // or it would ask on
+}
+
 // TestQuorumInTime checks that nobody waits for a majority longer than there is time.
 func TestQuorumInTime(t *testing.T) {
 	q, log := newQuorum(t)
@@ -157,6 +183,7 @@ func TestMaker(t *testing.T) {
 		is.Name = name
 		return is
 	}
+	n.heads.note(5, now-time.Hour)
 	n.heads.note(7, now-behindAfter-time.Millisecond)
 	n.heads.note(8, now-behindAfter)
 	far, near := node("aa", roleStandby), node("aa", roleStandby)
@@ -185,5 +212,33 @@ func TestMaker(t *testing.T) {
 		if name, _, ok := s.maker(n); !ok || name != c.want {
 			t.Errorf("--snapshot-on %s: %q makes snapshots, expected %s", c.on, name, c.want)
 		}
+	}
+}
+
+// TestFar checks that a node which was behind when this one began to look is far behind until it has reached what was there
+// then, however short a time ago that was.
+func TestFar(t *testing.T) {
+	var h heads
+	if h.far(0, time.Hour) {
+		t.Error("far behind nothing")
+	}
+	now := time.Hour
+	h.note(100, now)
+	if !h.far(99, now) || h.far(100, now) {
+		t.Error("at the first look")
+	}
+	now += time.Second
+	h.note(101, now)
+	if !h.far(99, now) || h.far(100, now) {
+		t.Error("a second later")
+	}
+	if now += behindAfter + 1; !h.far(100, now) || h.far(101, now) {
+		t.Error("much later")
+	}
+	for range len(h.ring) {
+		h.note(101, now)
+	}
+	if h.far(101, now) || !h.far(100, now+behindAfter+1) {
+		t.Error("once the first look is forgotten")
 	}
 }

@@ -105,6 +105,9 @@ func TestNodeCatchesUpLater(t *testing.T) {
 		default:
 		}
 		if e := s.engine.Load(); e != nil && refused.Load() > 0 {
+			if s.config.Uncaught != nil {
+				t.Error("the next time the scheme will not be asked:", s.config.Uncaught)
+			}
 			if m, err := restored.Uncaught(e.Store); m == nil || err != nil {
 				t.Errorf("it has caught up with nothing: %v", err)
 			}

@@ -44,6 +44,7 @@ func (s *Served) live(ctx context.Context) (again bool, err error) {
 	// The node renews its state until it has closed: a journal that is handed over is still its own.
 	life, over := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup
+	defer n.lease.lose() // whoever still waits to be certain waits no more
 	defer beside.Wait()
 	defer over()
 	beside.Go(func() {
@@ -126,6 +127,7 @@ func (s *Served) own(ctx context.Context, n *node) (again bool, err error) {
 	e, err := engine.Serve(s.engineConfig(ctx, n, resigning), s.build)
 	if why := engine.GoesOn(err); why != nil {
 		s.config.Uncaught = why
+		n.over.Store(true)
 		for _, edge := range s.edges {
 			edge.serve() // the engine has closed the listeners that it was given
 		}
@@ -134,6 +136,7 @@ func (s *Served) own(ctx context.Context, n *node) (again bool, err error) {
 	if err != nil {
 		return false, err // the engine has closed the journal; another node takes over
 	}
+	s.config.Uncaught = nil // when this node is the owner again, the scheme may list them
 	s.engine.Store(e)
 	n.become(roleOwner)
 	s.meters.takeovers.Inc()
@@ -284,7 +287,7 @@ func (s *Served) engineConfig(ctx context.Context, n *node, r *resignation) engi
 	c.OnFailure = s.failed
 	owns := s.proof(n)
 	sh := &engine.Shared{
-		Store: n.store, Cluster: s, Snapshots: n.maker, OnSnapshots: s.aboutSnapshots, Operators: s.operatorsOf(n), Certain: owns.certainBy, Collectors: []prometheus.Collector{s.meters},
+		Store: n.store, Cluster: s, Snapshots: n.maker, OnSnapshots: s.aboutSnapshots, Operators: s.operatorsOf(n), Certain: before(owns, n.lease), Collectors: []prometheus.Collector{s.meters},
 		Lead: wal.Lead{Log: timed{s.log, s.meters}, Certain: owns.certain},
 		Door: s.door(n), Others: s.within.Open,
 		Resign: func() (string, bool) { return r.next, r.wanted }, Certificates: [3]*certificate.Certificate(s.certs[:3]),

@@ -144,12 +144,6 @@ func (s *Served) readFiles(context.Context) (err error) {
 	if err := c.MakeFolder(); err != nil {
 		return err
 	}
-	if err := settleCopies(c.DataDir); err != nil {
-		return err
-	}
-	if s.ofCluster, err = wal.ClusterOf(filepath.Join(c.DataDir, journal.Folder)); err != nil {
-		return err
-	}
 	s.Token, err = c.Token()
 	return err
 }
@@ -163,6 +157,9 @@ func (s *Served) openPorts(context.Context) error {
 		return fmt.Errorf("cluster: %w", err)
 	}
 	s.ClusterAddr = port.Addr()
+	if err := s.readFolder(); err != nil {
+		return errors.Join(err, port.Close())
+	}
 	s.forward = forward.New(forward.Options{Owner: s.where, Self: f.Node, TLS: s.clientTLS, Forwarded: s.meters.forwarded.Inc, NoOwner: noOwner, Log: c.Log})
 	s.notices = forward.New(forward.Options{Owner: s.where, Self: f.Node, TLS: s.clientTLS, Forwarded: s.meters.forwarded.Inc, NoOwner: noOwner, Log: c.Log})
 	s.operate = forward.New(forward.Options{Owner: s.where, Self: f.Node, TLS: s.clientTLS, Forwarded: s.meters.forwarded.Inc, NoOwner: control.NotReady, Log: c.Log})
@@ -171,6 +168,16 @@ func (s *Served) openPorts(context.Context) error {
 	s.within = httpapi.Limit(port, httpapi.ConnectionOptions{TLS: s.serverTLS, Total: serving.Room(serving.AsNode, c.Log), Log: c.Log})
 	s.serve(s.inside, s.within)
 	return s.openEdges()
+}
+
+// readFolder settles what was left of copies, and reads whose journal the folder has. Another process with the folder would
+// have the port: while it copies, its journal is closed, and says nothing of it.
+func (s *Served) readFolder() (err error) {
+	if err := settleCopies(s.config.DataDir); err != nil {
+		return err
+	}
+	s.ofCluster, err = wal.ClusterOf(filepath.Join(s.config.DataDir, journal.Folder))
+	return err
 }
 
 // serve serves a listener until it is closed.

@@ -195,6 +195,9 @@ func TestJoiningWhileCopying(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+	if !n.lease.lost() {
+		t.Error("whoever waits until the node is certain waits on")
+	}
 }
 
 // renewed reports whether a node has renewed its state since it registered.

@@ -84,7 +84,7 @@ func (n *node) firstStandby() (seen, bool) {
 		if name == n.name {
 			role = n.role
 		}
-		if role == roleStandby && is.alive(now) && is.Wrong == "" && n.heads.since(is.Applied, now) <= behindAfter {
+		if role == roleStandby && is.alive(now) && is.Wrong == "" && !n.heads.far(is.Applied, now) {
 			all = append(all, is)
 		}
 	}

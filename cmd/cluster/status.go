@@ -73,6 +73,13 @@ func (h *heads) note(position uint64, at time.Duration) {
 	h.next++
 }
 
+// far reports whether a node with the newest batch at a position is far behind: for longer than behindAfter, or, as one that has
+// just come back, for longer than this node can tell.
+func (h *heads) far(position uint64, now time.Duration) bool {
+	unknown := h.next > 0 && h.next <= len(h.ring) && h.ring[0].position > position
+	return unknown || h.since(position, now) > behindAfter
+}
+
 // since returns for how long the newest batch has been behind a position; at most a minute.
 func (h *heads) since(position uint64, now time.Duration) time.Duration {
 	first := now

@@ -55,7 +55,7 @@ func TestConnectionsShared(t *testing.T) {
 		arrived <- string(ctx.Request.Header.Peek("Authorization"))
 		<-goOn
 	})
-	f := New(Options{Owner: o.at("http"), Log: silent()})
+	f := New(Options{Owner: o.at("http"), Patience: time.Minute, Log: silent()})
 	defer f.Close()
 	var all sync.WaitGroup
 	sends := func(who string) {
@@ -91,9 +91,7 @@ func TestConnectionsShared(t *testing.T) {
 	if take(); of["a"] != connShare || of["b"] != 1 {
 		t.Errorf("arrived are %v", of)
 	}
-	if n := f.owner.places.Counts(); n.InUse != connShare+1 || n.Waiting != 5 {
-		t.Errorf("%+v", n)
-	}
+	waitFor(t, func() bool { n := f.owner.places.Counts(); return n.InUse == connShare+1 && n.Waiting == 5 })
 	close(goOn)
 	all.Wait()
 	if n := f.owner.places.Counts(); n.InUse != 0 || n.Waiting != 0 {

@@ -86,7 +86,10 @@ func clusterRoutes(r *router.Router, c Cluster, log *slog.Logger) {
 		return fasthttp.StatusCreated, s, err
 	})))
 	r.DELETE("/admin/cluster/nodes/{node}", control.Handle(log, admins(func(ctx *fasthttp.RequestCtx) (int, any, error) {
-		name, _ := ctx.UserValue("node").(string)
+		name, err := readPath(ctx, "node", "no node %q")
+		if err != nil {
+			return 0, nil, err
+		}
 		s, err := c.Leave(name)
 		return fasthttp.StatusOK, s, err
 	})))

@@ -130,6 +130,9 @@ func TestClusterPaths(t *testing.T) {
 		{"POST", "/admin/cluster/nodes", ``, 400, "", ""},
 		{"DELETE", "/admin/cluster/nodes/c", "", 200, "leave c", ""},
 		{"DELETE", "/admin/cluster/nodes/nobody", "", 404, "leave nobody", ""},
+		{"DELETE", "/admin/cluster/nodes/10.0.0.4:8090", "", 200, "leave 10.0.0.4:8090", ""},
+		{"DELETE", "/admin/cluster/nodes/%5B::1%5D:8090", "", 200, "leave [::1]:8090", ""},
+		{"DELETE", "/admin/cluster/nodes/%zz", "", 404, "", "no node"},
 	} {
 		n.asked = nil
 		status, body := answered(h, c.method, c.path, nodesToken, c.body)

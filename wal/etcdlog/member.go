@@ -277,8 +277,7 @@ func (m *Member) AddMember(ctx context.Context, name, peerURL string) error {
 	return nil
 }
 
-// RemoveMember removes the member of a name or, where it is empty, the one at a URL that has not been started yet; nothing
-// happens where there is none. A member that runs ends, and its folder is of no use any more. etcd refuses it where less than
+// RemoveMember removes the member of a name or, where it is empty, the one at a URL; nothing happens where there is none. A member that runs ends, and its folder is of no use any more. etcd refuses it where less than
 // a majority of the others would be left, or has not been connected for 5 s.
 func (m *Member) RemoveMember(ctx context.Context, one Peer) error {
 	r, err := m.list(ctx)
@@ -286,7 +285,7 @@ func (m *Member) RemoveMember(ctx context.Context, one Peer) error {
 		return err
 	}
 	for _, p := range r.Members {
-		if p.Name != one.Name || one.Name == "" && !slices.Contains(p.PeerURLs, one.URL) {
+		if one.Name != "" && p.Name != one.Name || one.Name == "" && !slices.Contains(p.PeerURLs, one.URL) {
 			continue
 		}
 		call, cancel := context.WithTimeout(ctx, m.o.Timeout)
