@@ -10,8 +10,9 @@ import (
 // TestMarkFormat compares marks with their stored bytes, which are for ever.
 func TestMarkFormat(t *testing.T) {
 	for want, m := range map[string]Mark{
-		"a40101020203030404":     {Position: 1, Newest: 2, Taken: 3, Restored: 4},
-		"a501010202030304040505": {Position: 1, Newest: 2, Taken: 3, Restored: 4, Until: 5},
+		"a40101020203030404":         {Position: 1, Newest: 2, Taken: 3, Restored: 4},
+		"a501010202030304040505":     {Position: 1, Newest: 2, Taken: 3, Restored: 4, Until: 5},
+		"a6010102020303040405050601": {Position: 1, Newest: 2, Taken: 3, Restored: 4, Until: 5, Lacks: 1},
 	} {
 		op, err := m.Op()
 		if got := hex.EncodeToString(op.Value); got != want || err != nil {

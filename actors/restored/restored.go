@@ -34,6 +34,7 @@ type Mark struct {
 	Taken    pix.Millis `cbor:"3,keyasint"`           // when the snapshot was made; 0: it is a copy of a journal, which was cut
 	Restored pix.Millis `cbor:"4,keyasint"`           // when it was restored or cut, by the clock of that machine
 	Until    pix.Millis `cbor:"5,keyasint,omitempty"` // the instant at which it was cut; 0: nothing was cut off
+	Lacks    pix.Millis `cbor:"6,keyasint,omitempty"` // since when the journal lacks something of which it is a copy; 0: not since before Newest
 }
 
 // String says where the journal comes from.
@@ -59,19 +60,25 @@ func (m *Mark) Since() pix.Millis {
 // is behind makes a snapshot of an earlier state, and a journal that was cut before it had caught up lacks more than was
 // cut off.
 func (m *Mark) From() pix.Millis {
-	if m.Newest == 0 {
-		return m.Since()
+	from := m.Since()
+	for _, earlier := range []pix.Millis{m.Newest, m.Lacks} {
+		if earlier != 0 {
+			from = min(from, earlier)
+		}
 	}
-	return min(m.Newest, m.Since())
+	return from
 }
 
 // Join adds what the mark of a restored journal says to that of a copy of it: the copy lacks what
 // the journal lacks.
 func (m *Mark) Join(old *Mark) {
-	since := min(m.Since(), old.From())
+	since := min(m.Since(), old.Since())
 	m.Taken = cmp.Or(m.Taken, old.Taken)
 	if m.Until = since; since == m.Taken {
 		m.Until = 0
+	}
+	if lacks := old.From(); lacks < m.From() {
+		m.Lacks = lacks
 	}
 }
 

@@ -146,6 +146,11 @@ func TestPoolsShowTheirOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = c.Close() }()
+		go func() { // it would linger for 0.1 s only
+			for err := error(nil); err == nil && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+				_, err = c.Write([]byte{1})
+			}
+		}()
 	}
 
 	want := map[string]fair.Counts{
