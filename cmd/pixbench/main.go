@@ -13,6 +13,7 @@ import (
 
 	"pixd/bench"
 	"pixd/cmd/engine"
+	"pixd/cmd/machine"
 	"pixd/cmd/terminal"
 )
 
@@ -35,7 +36,7 @@ func fail(err error) {
 }
 
 func build() engine.Build {
-	v, commit := engine.Stamped(version, commit)
+	v, commit := machine.Stamped(version, commit)
 	return engine.Build{Version: v, Commit: commit}
 }
 
