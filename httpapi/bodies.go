@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"crypto/tls"
 	"net"
 	"net/netip"
 	"sync"
@@ -134,8 +133,8 @@ func connectionOf(h *fasthttp.RequestHeader) net.Conn {
 // countedOf returns what Connections counts of a connection that it accepted, and nil for any
 // other connection.
 func countedOf(c net.Conn) *countedConn {
-	if t, ok := c.(*tls.Conn); ok {
-		c = t.NetConn()
+	if s, ok := c.(*secured); ok {
+		return s.of
 	}
 	k, _ := c.(*countedConn)
 	return k

@@ -96,13 +96,13 @@ func (l *Connections) Accept() (net.Conn, error) {
 			time.Sleep(acceptPause)
 			continue
 		}
-		k := &countedConn{Conn: c, of: l}
+		k := &countedConn{Conn: c, of: l, under: l.TLS != nil}
 		if status := l.admit(k); status != 0 {
 			l.refuse(c, status)
 			continue
 		}
 		if l.TLS != nil {
-			return tls.Server(k, l.TLS), nil
+			return &secured{tls.Server(k, l.TLS), k}, nil
 		}
 		return k, nil
 	}
@@ -202,6 +202,7 @@ func (l *Connections) linger(c net.Conn) {
 type countedConn struct {
 	net.Conn
 	of     *Connections
+	under  bool       // TLS is above it: secured counts it as midway
 	ip     netip.Addr // the address counted in per; the zero Addr: not counted by address
 	closed atomic.Bool
 	midway atomic.Bool
@@ -211,19 +212,28 @@ type countedConn struct {
 // Read implements net.Conn.
 func (k *countedConn) Read(b []byte) (int, error) {
 	n, err := k.Conn.Read(b)
-	if n > 0 && !k.midway.Load() && !k.midway.Swap(true) {
-		k.of.midway.Add(1)
-		if k.closed.Load() { // Close was called while Read was waiting, so the connection must not stay counted as midway
-			k.answered()
-		}
+	if n > 0 && !k.under {
+		k.asked()
 	}
 	return n, err
 }
 
 // Write implements net.Conn.
 func (k *countedConn) Write(b []byte) (int, error) {
-	k.answered()
+	if !k.under {
+		k.answered()
+	}
 	return k.Conn.Write(b)
+}
+
+// asked counts the connection as midway: something of a request was received.
+func (k *countedConn) asked() {
+	if !k.midway.Load() && !k.midway.Swap(true) {
+		k.of.midway.Add(1)
+		if k.closed.Load() { // Close was called while Read was waiting, so the connection must not stay counted as midway
+			k.answered()
+		}
+	}
 }
 
 func (k *countedConn) answered() {
@@ -240,6 +250,28 @@ func (k *countedConn) Close() error {
 		k.of.leave(k.ip)
 	}
 	return k.Conn.Close()
+}
+
+// secured is a counted connection over TLS. What is received below TLS may be of a handshake, which ends with a message of
+// the client's, and no answer follows.
+type secured struct {
+	*tls.Conn
+	of *countedConn
+}
+
+// Read implements net.Conn.
+func (s *secured) Read(b []byte) (int, error) {
+	n, err := s.Conn.Read(b)
+	if n > 0 {
+		s.of.asked()
+	}
+	return n, err
+}
+
+// Write implements net.Conn.
+func (s *secured) Write(b []byte) (int, error) {
+	s.of.answered()
+	return s.Conn.Write(b)
 }
 
 func (l *Connections) leave(ip netip.Addr) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"strings"
@@ -346,5 +347,56 @@ func TestLimitsOverTLS(t *testing.T) {
 	eventually(t, "open", func() bool { return l.Open() == 3 })
 	if got, err := io.ReadAll(open(t, l)); len(got) > 0 || err != nil {
 		t.Errorf("refused: %q, %v", got, err)
+	}
+}
+
+// TestMidway checks that a connection counts as midway while something of a request was received and not answered, and not
+// because of a handshake, which ends with a message of the client's: who ends waits for those that are midway.
+func TestMidway(t *testing.T) {
+	made := httptest.NewTLSServer(nil)
+	made.Close()
+	for name, dial := range map[string]func(string) (net.Conn, error){
+		"plain": func(a string) (net.Conn, error) { return net.Dial("tcp", a) },
+		"TLS":   func(a string) (net.Conn, error) { return tls.Dial("tcp", a, &tls.Config{InsecureSkipVerify: true}) },
+	} {
+		o := ConnectionOptions{}
+		if name == "TLS" {
+			o.TLS = &tls.Config{Certificates: made.TLS.Certificates}
+		}
+		arrived, goOn := make(chan struct{}), make(chan struct{})
+		l := limited(t, o, 100, func(s *fasthttp.Server) {
+			s.Handler = func(*fasthttp.RequestCtx) { arrived <- struct{}{}; <-goOn }
+		})
+		c, err := dial(l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+		eventually(t, "open", func() bool { return l.Open() == 1 })
+		time.Sleep(50 * time.Millisecond) // what the client has sent of the handshake arrives
+		if n := l.Midway(); n != 0 {
+			t.Errorf("%s: %d midway without a request", name, n)
+		}
+		for range 2 {
+			if _, err := io.WriteString(c, hello); err != nil {
+				t.Fatal(err)
+			}
+			<-arrived
+			if n := l.Midway(); n != 1 {
+				t.Errorf("%s: %d midway with a request", name, n)
+			}
+			goOn <- struct{}{}
+			if _, err := c.Read(make([]byte, 1000)); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "answered", func() bool { return l.Midway() == 0 })
+		}
+		if _, err := io.WriteString(c, hello[:5]); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "begun", func() bool { return l.Midway() == 1 })
+		_ = c.Close()
+		eventually(t, "closed", func() bool { return l.Midway() == 0 && l.Open() == 0 })
 	}
 }

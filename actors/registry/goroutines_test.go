@@ -193,3 +193,89 @@ func TestReserveByMany(t *testing.T) {
 		}
 	}
 }
+
+// halting is a journal whose reads, while it is set, wait with what they have read until goOn is closed, and say that they do.
+type halting struct {
+	*wal.Store
+	set         atomic.Bool
+	waits, goOn chan struct{}
+}
+
+// Get implements layout.Getter.
+func (h *halting) Get(key []byte) ([]byte, bool, error) {
+	waits := h.set.Load()
+	v, ok, err := h.Store.Get(key)
+	if waits {
+		h.waits <- struct{}{}
+		<-h.goOn
+	}
+	return v, ok, err
+}
+
+func openHalting(t *testing.T) (*halting, *Registry) {
+	t.Helper()
+	h := &halting{Store: openStore(t, vfs.NewMem()), waits: make(chan struct{}, 100), goOn: make(chan struct{})}
+	g := open(t, h)
+	for n := range 2 {
+		register(t, g, n+1)
+	}
+	return h, g
+}
+
+// TestReservationsReadAtOnce checks that reservations of several ids read their rows beside each other: on a slow disk
+// one account's would hold up everybody's.
+func TestReservationsReadAtOnce(t *testing.T) {
+	h, g := openHalting(t)
+	h.set.Store(true)
+	var work sync.WaitGroup
+	const ids = 4
+	for n := range ids {
+		work.Go(func() {
+			if ok, err := g.ReserveEndToEnd(pix.AccountID(n%2+1), e2eID(n)); !ok || err != nil {
+				t.Error(ok, err)
+			}
+		})
+	}
+	for n := range ids {
+		select {
+		case <-h.waits:
+		case <-time.After(10 * time.Second):
+			t.Errorf("%d reservations read at once", n)
+		}
+	}
+	h.set.Store(false)
+	close(h.goOn)
+	work.Wait()
+}
+
+// TestReservationWhileReading checks that an id goes to one account where another reserves it while the first reads its
+// rows, though that reservation would be durable and no more in memory by then.
+func TestReservationWhileReading(t *testing.T) {
+	h, g := openHalting(t)
+	var got [2]bool
+	var work sync.WaitGroup
+	reserve := func(a int) {
+		work.Go(func() {
+			var err error
+			if got[a], err = g.ReserveEndToEnd(pix.AccountID(a+1), e2eID(1)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	h.set.Store(true)
+	reserve(0)
+	<-h.waits
+	h.set.Store(false)
+	reserve(1)
+	time.Sleep(50 * time.Millisecond)
+	for n := range 3 { // what is durable leaves the memory
+		if ok, err := g.ReserveEndToEnd(1, e2eID(2+n)); !ok || err != nil {
+			t.Error(ok, err)
+		}
+	}
+	close(h.goOn)
+	work.Wait()
+	if got[0] == got[1] {
+		t.Errorf("both were told %v", got[0])
+	}
+}

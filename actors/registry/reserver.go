@@ -3,6 +3,7 @@ package registry
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"sync"
 	"sync/atomic"
 
@@ -10,15 +11,33 @@ import (
 	"pixd/wal"
 )
 
-// reserver is the shell around Reservations. Its lock is its own: a reservation reads rows
-// under it, which no change of accounts and keys must wait for.
+// reserver is the shell around Reservations. Its locks are its own: a reservation reads rows
+// under that of its id, which no change of accounts and keys, and no other id, must wait for.
 type reserver struct {
-	mu      sync.Mutex // guards machine and sum; not locked while an entry is synced
+	ids     [idLocks]sync.Mutex // by a sum of the id: nobody else reserves it meanwhile; taken before mu
+	mu      sync.Mutex          // guards machine and sum; not locked while an entry is synced
 	machine Reservations
 	sum     uint64
 	behind  atomic.Bool // the journal refused an entry, so machine has a reservation that the journal lacks
 
 	durable atomic.Uint64 // sequence of the newest record that is on disk
+}
+
+// idLocks is how many locks there are for ids.
+const idLocks = 256
+
+// lockID keeps others from reserving an end-to-end id until unlock is called.
+func (v *reserver) lockID(endToEnd string) (unlock func()) {
+	mu := &v.ids[crc32.ChecksumIEEE([]byte(endToEnd))%idLocks]
+	mu.Lock()
+	return mu.Unlock
+}
+
+// holds reports whether there is a reservation of an id that may not be durable yet.
+func (v *reserver) holds(endToEnd string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.machine.owner[endToEnd] != 0
 }
 
 // readNewest goes on after the newest record of the stream. Its time need not be known: g.now is
@@ -67,6 +86,12 @@ func (g *Registry) ReserveEndToEnd(a pix.AccountID, endToEnd string) (bool, erro
 // decision may depend on a reservation that is not durable yet.
 func (g *Registry) reserve(e EndToEndReservation) (*reserving, error) {
 	v := &g.ids
+	defer v.lockID(e.EndToEnd)()
+	rows := g.endToEndRows
+	if !v.holds(e.EndToEnd) { // it has a row, or is nobody's as long as the id is locked
+		found, err := g.endToEndRows(e.EndToEnd)
+		rows = func(string) (EndToEndRows, error) { return found, err }
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	r := &reserving{of: v, done: make(chan error, 1)}
@@ -75,7 +100,7 @@ func (g *Registry) reserve(e EndToEndReservation) (*reserving, error) {
 		return r, nil
 	}
 	v.machine.Durable(v.durable.Load())
-	record, err := v.machine.Reserve(e, g.endToEndRows)
+	record, err := v.machine.Reserve(e, rows)
 	if err != nil || record == nil {
 		g.journal.Append(&wal.Entry{Stream: ReservationStream, Out: []wal.Out{r}})
 		return r, err

@@ -87,10 +87,10 @@ func TestNotifiersFindNode(t *testing.T) {
 		if (err == nil) != (c.want == nil) || errors.Is(err, scheme.ErrNoPayee) != errors.Is(c.want, scheme.ErrNoPayee) {
 			t.Errorf("notice %d: %v, expected %v", i, err, c.want)
 		}
-		if c.want == busy && strings.Count(err.Error(), "503") != 3 {
+		if errors.Is(c.want, busy) && strings.Count(err.Error(), "503") != 3 {
 			t.Errorf("notice %d: %v, expected what each node says", i, err)
 		}
-		if c.want == scheme.ErrNoPayee && strings.Contains(err.Error(), "503") {
+		if errors.Is(c.want, scheme.ErrNoPayee) && strings.Contains(err.Error(), "503") {
 			t.Errorf("notice %d: %v, expected the refusal alone", i, err)
 		}
 		if got := [3]int64{all[0].came.Load(), all[1].came.Load(), all[2].came.Load()}; got != c.came {

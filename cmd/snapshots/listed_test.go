@@ -6,14 +6,18 @@ import (
 	"log/slog"
 	"math/big"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"pixd/actors/pix"
 	"pixd/httpapi/admin"
 	"pixd/snapshot"
+	"pixd/wal"
 )
 
 // TestListed checks each field of a snapshot in the list, and from when on its time is one in the future.
@@ -46,6 +50,78 @@ func TestListed(t *testing.T) {
 		if (l.Warning != nil) != warned {
 			t.Errorf("%v before its time the warning is %v", -ago, l.Warning)
 		}
+	}
+}
+
+// exchanged is a file system of which the listed folder may become another's.
+type exchanged struct {
+	vfs.FS
+	mu    sync.Mutex
+	lists vfs.FS
+	other bool
+}
+
+func (e *exchanged) set(fs vfs.FS) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.lists, e.other = fs, true
+}
+
+func (e *exchanged) of() vfs.FS {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.other {
+		return e.lists
+	}
+	return e.FS
+}
+
+// List implements vfs.FS.
+func (e *exchanged) List(dir string) ([]string, error) { return e.of().List(dir) }
+
+// Open implements vfs.FS.
+func (e *exchanged) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
+	return e.of().Open(name, o...)
+}
+
+// Stat implements vfs.FS.
+func (e *exchanged) Stat(name string) (vfs.FileInfo, error) { return e.of().Stat(name) }
+
+// TestFolderWatched checks that the figure of the newest snapshot follows the folder, also where another process writes into
+// it, and that nobody who asks for figures waits for the folder.
+func TestFolderWatched(t *testing.T) {
+	s := made(t, -1)
+	disk := s.FS
+	store, err := wal.Open(wal.Options{Dir: "j", FS: vfs.NewMem(), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Store = store
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		at := &exchanged{FS: vfs.NewMem()}
+		s.FS, s.Ending = at, ctx
+		go s.watchFolder()
+		synctest.Wait()
+		if !s.looked || !s.latest.IsZero() {
+			t.Errorf("a folder without any: %v %v", s.looked, s.latest)
+		}
+		at.set(disk)
+		time.Sleep(folderEvery + time.Second)
+		synctest.Wait()
+		if newest, _, err := snapshot.Newest(disk, s.Dir); !s.looked || !s.latest.Equal(newest) || newest.IsZero() || err != nil {
+			t.Errorf("%v %v, expected %v; %v", s.looked, s.latest, newest, err)
+		}
+		at.set(nil) // whoever looks at it now panics
+		out := make(chan prometheus.Metric, 9)
+		s.Collect(out)
+		if len(out) != 4 {
+			t.Errorf("%d figures", len(out))
+		}
+	})
+	if err := store.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

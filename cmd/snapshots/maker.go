@@ -61,6 +61,8 @@ type Maker struct {
 	check        *admin.SnapshotCheck // the verification that runs; nil: none
 	checked      *admin.SnapshotCheck // the one that ended last since the start; nil: none
 	ended        bool
+	latest       time.Time // when the newest snapshot in the folder was made, as it was read last; zero: there is none
+	looked       bool      // the folder could be read
 	// What only the snapshot that is being made uses:
 	sums   map[string]string  // SHA-256 of the journal's tables, by their paths in a copy
 	newest *snapshot.Manifest // of the one made last since the start; nil: none was
@@ -75,7 +77,9 @@ func NewMaker(o Options) (*Maker, error) {
 	); err != nil {
 		return nil, fmt.Errorf("what an unfinished snapshot or a verification has left: %w", err)
 	}
-	return &Maker{Options: o}, nil
+	s := &Maker{Options: o}
+	go s.watchFolder() // nobody waits for it: a folder elsewhere may not answer
+	return s, nil
 }
 
 // Run makes a snapshot each Every, counted from the newest one in the folder, until ctx ends. It
@@ -246,6 +250,7 @@ func (s *Maker) create(ctx context.Context, base string) (path string, err error
 		return "", err
 	}
 	err = s.retain(path)
+	s.lookAtFolder()
 	s.tellDoubtful()
 	return path, err
 }
