@@ -319,4 +319,14 @@ func TestBacklog(t *testing.T) {
 			t.Errorf("subscription %d: %d wait and %d are dead (%v), want %v", s.ID.Number(), pending, dead, err, want)
 		}
 	}
+	var many []wal.Op
+	for n := range uint64(MostCounted) {
+		many = append(many, end(layout.DeliveryDead, 1000+n))
+	}
+	b.write(&wal.Entry{Ops: many})
+	for range 2 {
+		if pending, dead, err := h.Backlog(target(one)); pending != 3 || dead != MostCounted || err != nil {
+			t.Errorf("%d wait and %d are dead (%v), and so many are counted: %d", pending, dead, err, MostCounted)
+		}
+	}
 }

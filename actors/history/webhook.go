@@ -303,11 +303,14 @@ func (h *History) Subscription(t layout.Target) (*ledger.Subscription, error) {
 	})
 }
 
-// Backlog counts a subscription's deliveries that wait, and those that are dead.
+// MostCounted is how many deliveries Backlog counts of each kind. There may be millions: dead ones are kept for 90 days.
+const MostCounted = 10_000
+
+// Backlog counts a subscription's deliveries that wait, and those that are dead; MostCounted: there are as many, or more.
 func (h *History) Backlog(t layout.Target) (pending, dead uint64, err error) {
 	err = h.look(t.Account, func(v View) error {
 		count := func(lo, hi []byte, n *uint64) error {
-			return v.Scan(lo, hi, func(_, _ []byte) (bool, error) { *n++; return true, nil })
+			return v.Scan(lo, hi, func(_, _ []byte) (bool, error) { *n++; return *n < MostCounted, nil })
 		}
 		lo, hi := layout.PendingOf(t)
 		if err := count(lo, hi, &pending); err != nil {
