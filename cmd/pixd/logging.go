@@ -21,12 +21,14 @@ func (f *logFlags) logger() (*slog.Logger, error) {
 	if err := level.UnmarshalText([]byte(f.level)); err != nil {
 		return nil, fmt.Errorf("--log-level %q: debug, info, warn or error", f.level)
 	}
-	options := &slog.HandlerOptions{Level: level}
-	switch f.format {
-	case "text":
-		return slog.New(slog.NewTextHandler(os.Stderr, options)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(os.Stderr, options)), nil
+	if f.format != "text" && f.format != "json" {
+		return nil, fmt.Errorf("--log-format %q: text or json", f.format)
 	}
-	return nil, fmt.Errorf("--log-format %q: text or json", f.format)
+	w, options := newLogWriter(os.Stderr), &slog.HandlerOptions{Level: level}
+	log := slog.New(slog.NewTextHandler(w, options))
+	if f.format == "json" {
+		log = slog.New(slog.NewJSONHandler(w, options))
+	}
+	w.lost = func(lines int64) { log.Warn("lines of the log were lost: nobody read them in time", "lines", lines) }
+	return log, nil
 }

@@ -83,6 +83,6 @@ func (f *serveFlags) warn() {
 // failStop ends the process as soon as the journal cannot be written. Every connection is cut
 // without an answer, so that no client takes a status for an outcome.
 func failStop(err error) {
-	fmt.Fprintln(os.Stderr, "pixd: stopped, nothing more is answered: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+	_, _ = fmt.Fprintln(newLogWriter(os.Stderr), "pixd: stopped, nothing more is answered: "+strings.ReplaceAll(err.Error(), "\n", "; ")) // it waits for no reader
 	os.Exit(3)
 }
