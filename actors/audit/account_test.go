@@ -120,7 +120,7 @@ func (l *life) audit() *Account {
 	for i := range l.records {
 		a.Record(&l.records[i])
 	}
-	w, err := CountWaiting(l.rows)
+	w, err := CountWaiting(l.t.Context(), l.rows)
 	if err == nil {
 		err = a.Check(l.rows, w)
 	}

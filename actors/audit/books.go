@@ -43,7 +43,7 @@ var errRecord = errors.New("record cannot be read")
 // else could not be read.
 func (b *Books) Derive(ctx context.Context, v *wal.View, ids []pix.AccountID, r *Report) error {
 	b.accounts = make(map[pix.AccountID]*read, len(ids))
-	waiting, err := CountWaiting(v)
+	waiting, err := CountWaiting(ctx, v)
 	if err != nil {
 		return err
 	}
@@ -54,6 +54,9 @@ func (b *Books) Derive(ctx context.Context, v *wal.View, ids []pix.AccountID, r 
 	}
 	tell(0, 0)
 	for i, id := range ids {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		a, at := NewAccount(id), &read{}
 		err := at.readNew(ctx, v, id, func(record *ledger.Record) {
 			if a.Record(record); a.Records%told == 0 {

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"context"
 	"slices"
 
 	"pixd/actors/layout"
@@ -13,8 +14,8 @@ type Waiting struct{ open, due, queued map[pix.AccountID]int }
 
 // CountWaiting scans the open, due and queue rows of all accounts once. Doing so for one
 // account would not be cheaper, because due rows are sorted by time and queue rows by
-// queue.
-func CountWaiting(r layout.Rows) (Waiting, error) {
+// queue. It ends with ctx.
+func CountWaiting(ctx context.Context, r layout.Rows) (Waiting, error) {
 	w := Waiting{map[pix.AccountID]int{}, map[pix.AccountID]int{}, map[pix.AccountID]int{}}
 	queues := layout.QueueRanges()
 	for _, c := range []struct {
@@ -30,8 +31,11 @@ func CountWaiting(r layout.Rows) (Waiting, error) {
 		err := r.Scan(c.lo, c.hi, func(k, v []byte) (bool, error) {
 			a, err := c.owner(k, v)
 			c.into[a]++
-			return true, err
+			return ctx.Err() == nil, err
 		})
+		if err == nil {
+			err = ctx.Err()
+		}
 		if err != nil {
 			return w, err
 		}

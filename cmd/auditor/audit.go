@@ -14,8 +14,8 @@ import (
 )
 
 // readEvery is the time between two readings of the scheme's book and the engine's accounts
-// in one audit, while they differ. patience is the longest time from the audit's
-// beginning for which they are read again.
+// in one audit, while they differ. patience is the longest time for which they are read again, from when all records
+// have been read, which may take far longer.
 const (
 	readEvery = 250 * time.Millisecond
 	patience  = 30 * time.Second
@@ -31,7 +31,6 @@ func (a *Auditor) patient() time.Duration {
 // Make computes every account's sums anew from its records, in one view of the store, and compares
 // its settled movements with the scheme's book. It is not one of those that Runs tells of.
 func (a *Auditor) Make(ctx context.Context) (*audit.Report, error) {
-	began := time.Now()
 	a.stage(StageBook)
 	book, err := a.book(ctx)
 	if err != nil {
@@ -48,7 +47,7 @@ func (a *Auditor) Make(ctx context.Context) (*audit.Report, error) {
 		return r, nil
 	}
 	a.stage(StageComparing)
-	differ, err := a.compare(ctx, b, &book, began)
+	differ, err := a.compare(ctx, b, &book)
 	r.Book = audit.Compared
 	r.AddDifferences(differ)
 	return r, err
@@ -75,7 +74,8 @@ func (a *Auditor) book(ctx context.Context) (scheme.Book, error) {
 
 // compare compares the accounts' settled sums with the scheme's book. While they differ, and
 // notices on their way may be the reason, it reads both again.
-func (a *Auditor) compare(ctx context.Context, b *audit.Books, before *scheme.Book, began time.Time) ([]audit.Difference, error) {
+func (a *Auditor) compare(ctx context.Context, b *audit.Books, before *scheme.Book) ([]audit.Difference, error) {
+	began := time.Now()
 	var c audit.Comparison
 	for sure := 0; ; {
 		c.Before(before)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -40,5 +41,29 @@ func TestClosedOffAccountsDiffer(t *testing.T) {
 	}
 	if _, last := a.Runs(); last == nil || last.Agrees || last.Report != r {
 		t.Errorf("%+v", last)
+	}
+}
+
+// TestComparesAfterLongReading checks that the books are read again while they differ and notices are on their way, however
+// long the reading of the records took.
+func TestComparesAfterLongReading(t *testing.T) {
+	a := anAuditor(t)
+	a.Patience = 50 * time.Millisecond
+	look, books := a.Look, 0
+	a.Accounts = func() []pix.AccountID { return []pix.AccountID{1} }
+	a.Look = func(s wal.Stream, read func(*wal.View) error) error {
+		time.Sleep(2 * a.Patience)
+		return look(s, read)
+	}
+	a.Book = func(context.Context) (scheme.Book, error) {
+		books++
+		b := scheme.Book{At: pix.Millis(1000 + books), Accounts: []scheme.AccountBook{{Account: 1}}}
+		if books <= 2 { // a notice is on its way
+			b.OldestOpen, b.Accounts[0].Sent = 1, 5
+		}
+		return b, nil
+	}
+	if r, err := a.Make(t.Context()); err != nil || len(r.Differences) != 0 || r.Book != audit.Compared {
+		t.Errorf("%+v, %v; the book was read %d times", r, err, books)
 	}
 }

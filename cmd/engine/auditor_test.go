@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -142,5 +144,18 @@ func TestAuditTells(t *testing.T) {
 	if want := []audit.Progress{{OfAccounts: 1}, {OfAccounts: 1, Records: 1024}, {Accounts: 1, OfAccounts: 1, Records: r.Records}}; err != nil || len(all) != 3 ||
 		all[0] != want[0] || all[1] != want[1] || all[2] != want[2] || r.Records <= 1100 {
 		t.Errorf("%+v, want %+v (%v)", all, want, err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	b.Tell = func(p audit.Progress) {
+		if p.Accounts == 1 {
+			end() // whoever waits for the engine's end does not wait for the other accounts
+		}
+	}
+	if err := w.Store.Look(0, func(v *wal.View) error { return b.Derive(ctx, v, append(ids, 99), r) }); !errors.Is(err, context.Canceled) {
+		t.Errorf("an audit that is ended among short accounts: %v", err)
+	}
+	if err := w.Store.Look(0, func(v *wal.View) error { _, err := audit.CountWaiting(ctx, v); return err }); !errors.Is(err, context.Canceled) {
+		t.Errorf("one that is ended before them: %v", err)
 	}
 }
