@@ -104,7 +104,8 @@ func (n *nodes) differ() {
 		if len(n.proc[name].exited) > 0 {
 			n.refusedStart(name, "--cluster-peers differs")
 		} else {
-			n.end(name, syscall.SIGKILL)
+			_ = n.proc[name].cmd.Process.Kill() // it may be refused just now
+			n.ended(name)
 		}
 	}
 }
