@@ -22,8 +22,8 @@ type Scanner struct {
 	log    *slog.Logger
 	wake   chan struct{} // a value makes Run call Tick at once; capacity 1
 
-	machine *Machine // Run's alone: the journal's goroutine, which ends tasks, must not wait while rows are read
-	figures atomic.Pointer[Figures]
+	machine *Machine                // Run's alone: the journal's goroutine, which ends tasks, must not wait while rows are read
+	figures atomic.Pointer[Figures] // of the machine's last step
 
 	mu    sync.Mutex
 	ended []ended // of which the machine is not told yet; as many at most as are at work
@@ -99,12 +99,8 @@ func (m *Machine) figures() *Figures {
 	return f
 }
 
-// Done takes the result of a task and logs a failure. It may be called from any goroutine, and waits for nothing.
+// Done takes the result of a task. It may be called from any goroutine, and waits for nothing.
 func (s *Scanner) Done(t Task, r Result) {
-	if r.failed() && !errors.Is(r.Err, context.Canceled) {
-		s.log.Warn("due: not looked at; it is tried again",
-			"account", t.Account.String(), "id", pix.TxID(t.ID).String(), "error", r.Err)
-	}
 	s.mu.Lock()
 	s.ended = append(s.ended, ended{t, r, s.now().Clock})
 	s.mu.Unlock()
@@ -114,13 +110,17 @@ func (s *Scanner) Done(t Task, r Result) {
 	}
 }
 
-// hear tells the machine of the tasks that have ended.
+// hear tells the machine of the tasks that have ended, and logs those that have failed.
 func (s *Scanner) hear() {
 	s.mu.Lock()
 	all := s.ended
 	s.ended = nil
 	s.mu.Unlock()
 	for _, e := range all {
+		if e.result.failed() && !errors.Is(e.result.Err, context.Canceled) {
+			s.log.Warn("due: not looked at; it is tried again",
+				"account", e.task.Account.String(), "id", pix.TxID(e.task.ID).String(), "error", e.result.Err)
+		}
 		if s.machine.Done(e.task, e.result, e.at) && s.alerts != nil {
 			s.alerts.Raise(e.task.Account, ledger.Alert{
 				Kind: AlertUnreachable, Tx: pix.TxID(e.task.ID), Public: e.result.Public,

@@ -42,13 +42,13 @@ func (s *Served) openEdges() error {
 		handle  fasthttp.RequestHandler
 		limits  httpapi.ConnectionOptions
 	}{
-		{forward.Merchant, c.Listen, &s.MerchantAddr, s.forward.Handler(forward.Merchant), httpapi.ConnectionOptions{
+		{forward.Merchant, c.Listen, &s.MerchantAddr, s.elsewhere(forward.Merchant), httpapi.ConnectionOptions{
 			TLS: s.certs[0].Config(), Total: serving.Room(serving.AsNode, c.Log), PerIP: c.ConnectionsPerIP, Trusted: c.TrustedProxies, Log: c.Log,
 		}},
 		{forward.Operator, c.AdminListen, &s.AdminAddr, s.standby(), httpapi.ConnectionOptions{
 			TLS: s.certs[1].Config(), Total: nodeConnections, PerIP: nodeConnections / 8, Trusted: machineItself, Log: c.Log,
 		}},
-		{forward.Scheme, c.SchemeListen, &s.SchemeAddr, s.notices.Handler(forward.Scheme), httpapi.ConnectionOptions{
+		{forward.Scheme, c.SchemeListen, &s.SchemeAddr, s.elsewhere(forward.Scheme), httpapi.ConnectionOptions{
 			TLS: cmp.Or(s.certs[2], s.certs[1]).Config(), Total: nodeConnections, PerIP: nodeConnections / 2, Log: c.Log,
 		}},
 	} {

@@ -303,10 +303,7 @@ func (s *Served) engineConfig(ctx context.Context, n *node, r *resignation) engi
 // door lets requests reach an engine only while its node may be the owner.
 func (s *Served) door(n *node) func(forward.Face, fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(face forward.Face, h fasthttp.RequestHandler) fasthttp.RequestHandler {
-		elsewhere := s.forward.Handler(face)
-		if face == forward.Scheme {
-			elsewhere = s.notices.Handler(face)
-		}
+		elsewhere := s.elsewhere(face)
 		return func(ctx *fasthttp.RequestCtx) {
 			if n.serves() {
 				h(ctx)
@@ -315,6 +312,14 @@ func (s *Served) door(n *node) func(forward.Face, fasthttp.RequestHandler) fasth
 			}
 		}
 	}
+}
+
+// elsewhere passes merchants' requests and notices on to the owner, each by connections of their own.
+func (s *Served) elsewhere(face forward.Face) fasthttp.RequestHandler {
+	if face == forward.Scheme {
+		return s.notices.Handler(face)
+	}
+	return s.forward.Handler(face)
 }
 
 // forwarded marks the requests that another node has forwarded.

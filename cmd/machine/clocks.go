@@ -1,5 +1,5 @@
 // Package machine has what a process takes from the machine that it runs on: clocks, entropy,
-// and the processor time that it has used, which only cmd hands inwards; and of which version its program is.
+// and the processor time that it has used. Only cmd hands them inwards.
 package machine
 
 import (

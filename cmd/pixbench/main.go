@@ -13,8 +13,8 @@ import (
 
 	"pixd/bench"
 	"pixd/cmd/engine"
-	"pixd/cmd/machine"
 	"pixd/cmd/terminal"
+	"pixd/httpapi/control"
 )
 
 func main() {
@@ -36,7 +36,7 @@ func fail(err error) {
 }
 
 func build() engine.Build {
-	v, commit := machine.Stamped(version, commit)
+	v, commit := control.Stamped(version, commit)
 	return engine.Build{Version: v, Commit: commit}
 }
 

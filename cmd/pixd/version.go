@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"pixd/cmd/machine"
+	"pixd/httpapi/control"
 )
 
 // Set by the Makefile; a plain go build uses the values that the toolchain stamps.
@@ -15,7 +15,7 @@ var (
 	commit  = ""
 )
 
-func build() (string, string) { return machine.Stamped(version, commit) }
+func build() (string, string) { return control.Stamped(version, commit) }
 
 func versionCommand() *cobra.Command {
 	return &cobra.Command{

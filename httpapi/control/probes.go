@@ -7,9 +7,6 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Build is the version and the commit that the binary was built from.
-type Build struct{ Version, Commit string }
-
 // Probes adds the endpoints that need no token. They say whether the process is alive,
 // whether it accepts requests, and which version it is.
 func Probes(r *router.Router, b Build, ready func() bool) {

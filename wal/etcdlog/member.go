@@ -277,15 +277,20 @@ func (m *Member) AddMember(ctx context.Context, name, peerURL string) error {
 	return nil
 }
 
-// RemoveMember removes the member of a name or, where it is empty, the one at a URL; nothing happens where there is none. A member that runs ends, and its folder is of no use any more. etcd refuses it where less than
-// a majority of the others would be left, or has not been connected for 5 s.
+// RemoveMember removes the member of a name or, where it is empty, the one at a URL; nothing happens where there is none. A
+// member that runs ends, and its folder is of no use any more. etcd refuses it where less than a majority of the others would
+// be left, or has not been connected for 5 s.
 func (m *Member) RemoveMember(ctx context.Context, one Peer) error {
 	r, err := m.list(ctx)
 	if err != nil {
 		return err
 	}
 	for _, p := range r.Members {
-		if one.Name != "" && p.Name != one.Name || one.Name == "" && !slices.Contains(p.PeerURLs, one.URL) {
+		is := p.Name == one.Name
+		if one.Name == "" {
+			is = slices.Contains(p.PeerURLs, one.URL)
+		}
+		if !is {
 			continue
 		}
 		call, cancel := context.WithTimeout(ctx, m.o.Timeout)

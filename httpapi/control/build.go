@@ -1,6 +1,9 @@
-package machine
+package control
 
 import "runtime/debug"
+
+// Build is the version and the commit that the binary was built from.
+type Build struct{ Version, Commit string }
 
 // Stamped returns a program's version and commit: those that its build has set, else those that
 // the toolchain has stamped.
