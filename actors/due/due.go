@@ -33,7 +33,6 @@ type Scanner struct {
 type ended struct {
 	task   Task
 	result Result
-	at     pix.Millis // engine time
 }
 
 // Accounts carries out due tasks. It must call Scanner.Done once for each task.
@@ -102,7 +101,7 @@ func (m *Machine) figures() *Figures {
 // Done takes the result of a task. It may be called from any goroutine, and waits for nothing.
 func (s *Scanner) Done(t Task, r Result) {
 	s.mu.Lock()
-	s.ended = append(s.ended, ended{t, r, s.now().Clock})
+	s.ended = append(s.ended, ended{t, r})
 	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
@@ -121,7 +120,7 @@ func (s *Scanner) hear() {
 			s.log.Warn("due: not looked at; it is tried again",
 				"account", e.task.Account.String(), "id", pix.TxID(e.task.ID).String(), "error", e.result.Err)
 		}
-		if s.machine.Done(e.task, e.result, e.at) && s.alerts != nil {
+		if s.machine.Done(e.task, e.result, s.now().Clock) && s.alerts != nil {
 			s.alerts.Raise(e.task.Account, ledger.Alert{
 				Kind: AlertUnreachable, Tx: pix.TxID(e.task.ID), Public: e.result.Public,
 				Message: "the scheme cannot be reached: payouts and refunds that wait for its word are asked for again, and nothing is voided",

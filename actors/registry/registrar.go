@@ -125,17 +125,15 @@ func (r *Registrar) Run(ctx context.Context) {
 // them in the next rounds.
 func (r *Registrar) Begin(ctx context.Context) { r.left = r.registeredKeys(ctx) }
 
-// Round tells the scheme what it has not acknowledged, once: removals first, then new keys, and then, for retryEvery at most,
-// what it took earlier, of which there may be far more.
+// Round tells the scheme what it has not acknowledged, once: removals first, then new keys, and then what it took earlier; each
+// for retryEvery at most, because there may be thousands.
 func (r *Registrar) Round(ctx context.Context) {
-	r.removals = r.pass(ctx, ctx, inTurn(r.removals, r.Registry.Removals()), r.news)
-	r.unregistered = r.pass(ctx, ctx, inTurn(r.unregistered, r.Registry.Unregistered()), r.news)
+	r.removals = r.pass(ctx, inTurn(r.removals, r.Registry.Removals()), r.news)
+	r.unregistered = r.pass(ctx, inTurn(r.unregistered, r.Registry.Unregistered()), r.news)
 	if len(r.left) == 0 && r.Forgetful {
 		r.left, r.from = r.nextTakenKeys(r.from)
 	}
-	turn, over := context.WithTimeout(ctx, retryEvery)
-	defer over()
-	r.left = r.pass(ctx, turn, r.left, r.remind)
+	r.left = r.pass(ctx, r.left, r.remind)
 }
 
 // inTurn returns the keys that wait: first those that an earlier pass left, in its order,
@@ -183,10 +181,12 @@ func (r *Registrar) taken(id pix.AccountID) (keys []*PixKey) {
 // giveUp is the number of failed keys in a row after which a pass ends.
 const giveUp = 3
 
-// pass calls tell for each key until turn ends, and returns the keys for the next pass: first the keys that
+// pass calls tell for each key, for retryEvery, and returns the keys for the next pass: first the keys that
 // this pass did not reach, then the keys that failed, so that a few keys which the scheme
 // refuses do not delay the other keys.
-func (r *Registrar) pass(ctx, turn context.Context, keys []*PixKey, tell func(ctx context.Context, key string) bool) []*PixKey {
+func (r *Registrar) pass(ctx context.Context, keys []*PixKey, tell func(ctx context.Context, key string) bool) []*PixKey {
+	turn, over := context.WithTimeout(ctx, retryEvery)
+	defer over()
 	var failed []*PixKey
 	for i, row := 0, 0; i < len(keys); i++ {
 		if turn.Err() != nil || row == giveUp {

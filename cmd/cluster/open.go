@@ -120,7 +120,10 @@ func (s *Served) openNode(ctx context.Context) (_ *node, err error) {
 		return nil, err
 	}
 	n.cluster = agreed
-	return n, errors.Join(n.longEnough(ctx, agreed), s.newMaker(n))
+	if err := n.longEnough(ctx, agreed); err != nil {
+		return nil, err
+	}
+	return n, s.newMaker(n)
 }
 
 // fetch copies the journal from another node that is there. Each call begins with another of them: what

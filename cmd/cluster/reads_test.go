@@ -135,20 +135,20 @@ func TestBeforeScheme(t *testing.T) {
 	now := time.Minute
 	l := newLease(func() time.Duration { return now })
 	certain := before(q, l)
-	asks := func() bool {
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	asks := func(within time.Duration) bool {
+		ctx, cancel := context.WithTimeout(t.Context(), within)
 		defer cancel()
 		return certain(ctx)
 	}
-	if asks() {
+	if asks(50 * time.Millisecond) {
 		t.Error("without a lease")
 	}
 	l.renewed(now)
-	if !asks() {
+	if !asks(10 * time.Second) {
 		t.Error("not certain")
 	}
 	log.end.Store(2)
-	if asks() {
+	if asks(50 * time.Millisecond) {
 		t.Error("of a log that goes on")
 	}
 	q.n.lease.lose() // or it would ask on

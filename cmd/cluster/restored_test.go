@@ -105,8 +105,8 @@ func TestNodeCatchesUpLater(t *testing.T) {
 		default:
 		}
 		if e := s.engine.Load(); e != nil && refused.Load() > 0 {
-			if s.config.Uncaught != nil {
-				t.Error("the next time the scheme will not be asked:", s.config.Uncaught)
+			if s.config.Uncaught == nil || s.uncaughtAt == 0 {
+				t.Error("at a handover now, the scheme would be asked in vain once more:", s.uncaughtAt)
 			}
 			if m, err := restored.Uncaught(e.Store); m == nil || err != nil {
 				t.Errorf("it has caught up with nothing: %v", err)
@@ -138,5 +138,20 @@ func TestNodeCatchesUpLater(t *testing.T) {
 		if time.Now().After(until) {
 			t.Fatalf("the engine counts %d connections of other nodes", open())
 		}
+	}
+}
+
+// TestMayCatchUp checks for how long a node does not try to catch up again.
+func TestMayCatchUp(t *testing.T) {
+	now := 10 * time.Hour
+	s := &Served{elapsed: func() time.Duration { return now }, uncaughtAt: now}
+	s.config.Uncaught = errors.New("why")
+	now += time.Hour
+	if s.mayCatchUp(); s.config.Uncaught == nil {
+		t.Error("it tries again within the hour")
+	}
+	now++
+	if s.mayCatchUp(); s.config.Uncaught != nil {
+		t.Error("it never tries again")
 	}
 }

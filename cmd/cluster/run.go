@@ -123,10 +123,11 @@ func (n *node) follows() bool {
 // own serves until the log is handed over, or ctx ends.
 func (s *Served) own(ctx context.Context, n *node) (again bool, err error) {
 	began := time.Now()
+	s.mayCatchUp()
 	resigning := &resignation{}
 	e, err := engine.Serve(s.engineConfig(ctx, n, resigning), s.build)
 	if why := engine.GoesOn(err); why != nil {
-		s.config.Uncaught = why
+		s.config.Uncaught, s.uncaughtAt = why, s.elapsed()
 		n.over.Store(true)
 		for _, edge := range s.edges {
 			edge.serve() // the engine has closed the listeners that it was given
@@ -136,7 +137,6 @@ func (s *Served) own(ctx context.Context, n *node) (again bool, err error) {
 	if err != nil {
 		return false, err // the engine has closed the journal; another node takes over
 	}
-	s.config.Uncaught = nil // when this node is the owner again, the scheme may list them
 	s.engine.Store(e)
 	n.become(roleOwner)
 	s.meters.takeovers.Inc()
@@ -164,6 +164,17 @@ func (s *Served) own(ctx context.Context, n *node) (again bool, err error) {
 		asked.done <- err
 	}
 	return again && err == nil, err
+}
+
+// uncaughtFor is how long a node that could not catch up with the scheme, whose gap is accepted, does not try it again when it
+// becomes the owner: a try may take a minute, in which nobody serves.
+const uncaughtFor = time.Hour
+
+// mayCatchUp forgets a try to catch up that was made too long ago.
+func (s *Served) mayCatchUp() {
+	if s.elapsed()-s.uncaughtAt > uncaughtFor {
+		s.config.Uncaught = nil
+	}
 }
 
 // resignation says whether, and to whom, an engine that closes hands the log over.

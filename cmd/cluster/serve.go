@@ -42,26 +42,27 @@ type Served struct {
 	serverTLS *tls.Config                 // of the listener for other nodes; nil: plain HTTP
 	elapsed   func() time.Duration
 
-	member    *etcdlog.Member // nil: the etcd is another's
-	up        atomic.Pointer[upMember]
-	hadData   bool   // the folder had data of a member at the start
-	ofCluster string // the cluster whose journal the folder had at the start; empty: none's
-	log       wal.Log
-	node      atomic.Pointer[node]
-	engine    atomic.Pointer[engine.Served] // nil: this node is not the owner, or does not serve yet
-	forward   *forward.Forwarder
-	notices   *forward.Forwarder      // of the scheme
-	operate   *forward.Forwarder      // of operators
-	asStandby fasthttp.RequestHandler // the operator API of a node that is not the owner
-	toMaker   *forward.Forwarder      // to the node that makes snapshots
-	edges     []*edge
-	inside    *fasthttp.Server     // for the other nodes
-	within    *httpapi.Connections // theirs
-	fetched   int                  // how often the journal was copied from others
-	sending   atomic.Bool          // a copy of the journal is being sent
-	inHand    atomic.Int64         // forwarded requests that the engine has
-	sent      atomic.Int64         // long answers to other forwarded requests, which only have to be sent
-	meters    *meters
+	member     *etcdlog.Member // nil: the etcd is another's
+	up         atomic.Pointer[upMember]
+	hadData    bool   // the folder had data of a member at the start
+	ofCluster  string // the cluster whose journal the folder had at the start; empty: none's
+	log        wal.Log
+	node       atomic.Pointer[node]
+	engine     atomic.Pointer[engine.Served] // nil: this node is not the owner, or does not serve yet
+	forward    *forward.Forwarder
+	notices    *forward.Forwarder      // of the scheme
+	operate    *forward.Forwarder      // of operators
+	asStandby  fasthttp.RequestHandler // the operator API of a node that is not the owner
+	toMaker    *forward.Forwarder      // to the node that makes snapshots
+	edges      []*edge
+	inside     *fasthttp.Server     // for the other nodes
+	within     *httpapi.Connections // theirs
+	uncaughtAt time.Duration        // when config.Uncaught was set
+	fetched    int                  // how often the journal was copied from others
+	sending    atomic.Bool          // a copy of the journal is being sent
+	inHand     atomic.Int64         // forwarded requests that the engine has
+	sent       atomic.Int64         // long answers to other forwarded requests, which only have to be sent
+	meters     *meters
 
 	ends     chan error // receives an error when a listener, or the node, ends by itself
 	handover chan order
@@ -170,8 +171,8 @@ func (s *Served) openPorts(context.Context) error {
 	return s.openEdges()
 }
 
-// readFolder settles what was left of copies, and reads whose journal the folder has. Another process with the folder would
-// have the port: while it copies, its journal is closed, and says nothing of it.
+// readFolder settles what was left of copies, and reads whose journal the folder has. Another process with these settings
+// would have the port: while it copies, its journal is closed, and says nothing of it.
 func (s *Served) readFolder() (err error) {
 	if err := settleCopies(s.config.DataDir); err != nil {
 		return err

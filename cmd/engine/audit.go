@@ -15,6 +15,8 @@ import (
 
 // newAuditor makes what audits the engine, before the parts that it reads are there.
 func (e *Engine) newAuditor() *auditor.Auditor {
+	var ending context.Context
+	ending, e.endAudits = context.WithCancel(e.ending)
 	return &auditor.Auditor{Options: auditor.Options{
 		Book: func(ctx context.Context) (scheme.Book, error) { return e.scheme.Book(ctx) },
 		Look: func(of wal.Stream, read func(*wal.View) error) error { return e.Store.Look(of, read) },
@@ -22,7 +24,7 @@ func (e *Engine) newAuditor() *auditor.Auditor {
 			ids, _ := e.Registry.Accounts(0, math.MaxInt)
 			return ids
 		},
-		Damaged: e.damaged, Now: func() pix.Millis { return e.Clock.Now() }, Ending: e.ending, Log: e.Config.Log,
+		Damaged: e.damaged, Now: func() pix.Millis { return e.Clock.Now() }, Ending: ending, Log: e.Config.Log,
 	}}
 }
 

@@ -60,6 +60,7 @@ type Engine struct {
 	accepted  bool           // that gap was accepted at an earlier start
 	catching  *catchup.State // of the catch-up of a restored journal; nil: it is not to catch up
 	auditor   *auditor.Auditor
+	endAudits context.CancelFunc
 	present   *keyed.Filter // filter over every row that layout.MostlyAbsent is about, complete once fill has run
 	entropy   *machine.Entropy
 	targets   *webhook.Targets

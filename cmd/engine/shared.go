@@ -160,12 +160,13 @@ func (c *Config) SnapshotOptions(o snapshots.Options) snapshots.Options {
 func (s *Served) Raise(kind, message string) { s.Engine.Config.alerts.RaiseGeneral(kind, message) }
 
 // Drain stops accepting connections, and ends those that are open once their requests are over. Requests that come by
-// Handler go on until Close; but browsers that show the console's figures are let go at once.
+// Handler go on until Close; but browsers that show the console's figures are let go at once, and audits end.
 //
 // It does not wait for a moment without requests by Handler, which come all the while: the server takes a connection on
 // which nothing has come yet for one with a request, and would wait as long as a request may take to come.
 func (s *Served) Drain() error {
 	s.unwatch()
+	s.endAudits()
 	err := serving.Drain(s.merchant, func() bool { return s.connections.Midway() != 0 }, s.Config.Log)
 	return errors.Join(err, s.lastProbe())
 }

@@ -134,6 +134,34 @@ func TestDrainBesideOthers(t *testing.T) {
 	}
 }
 
+// TestDrainEndsAudits checks that an audit ends when a node's engine begins to end: it may have come by way of another node,
+// whose requests in hand are waited for.
+func TestDrainEndsAudits(t *testing.T) {
+	w := newHarness(t, vfs.NewMem())
+	began, ended := make(chan struct{}), make(chan error, 1)
+	w.auditor.Book = func(ctx context.Context) (scheme.Book, error) {
+		close(began)
+		<-ctx.Done()
+		return scheme.Book{}, ctx.Err()
+	}
+	go func() {
+		_, err := w.auditor.Answer()
+		ended <- err
+	}()
+	<-began
+	if err := w.Drain(); err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-ended:
+		if err == nil {
+			t.Error("it has ended well")
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it goes on")
+	}
+}
+
 // TestDrainLetsBrowsersGo checks that a browser which shows the console's figures is let go when a node's engine begins to
 // end, and not only once it has ended: that waits for what other nodes have sent.
 func TestDrainLetsBrowsersGo(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 
@@ -9,7 +10,10 @@ import (
 )
 
 // logFlags are the flags for the log of a running process.
-type logFlags struct{ format, level string }
+type logFlags struct {
+	format, level string
+	out           *logWriter // where it is written to, once logger was called
+}
 
 func (f *logFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.format, "log-format", "text", "the log's form, `text|json`")
@@ -24,11 +28,21 @@ func (f *logFlags) logger() (*slog.Logger, error) {
 	if f.format != "text" && f.format != "json" {
 		return nil, fmt.Errorf("--log-format %q: text or json", f.format)
 	}
-	w, options := newLogWriter(os.Stderr), &slog.HandlerOptions{Level: level}
-	log := slog.New(slog.NewTextHandler(w, options))
-	if f.format == "json" {
-		log = slog.New(slog.NewJSONHandler(w, options))
+	handler := func(w io.Writer) slog.Handler {
+		if f.format == "json" {
+			return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})
+		}
+		return slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})
 	}
-	w.lost = func(lines int64) { log.Warn("lines of the log were lost: nobody read them in time", "lines", lines) }
-	return log, nil
+	f.out = newLogWriter(os.Stderr)
+	direct := slog.New(handler(os.Stderr))
+	f.out.lost = func(lines int64) { direct.Warn("lines of the log were lost: nobody read them in time", "lines", lines) }
+	return slog.New(handler(f.out)), nil
+}
+
+// lastWords writes why the process ends, though nobody may read it.
+func lastWords(text string) {
+	w := newLogWriter(os.Stderr)
+	_, _ = w.Write([]byte(text + "\n"))
+	w.flush(lastLines)
 }

@@ -4,21 +4,25 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// stalling is a file whose reader reads nothing while stall is locked.
+// stalling is a file whose reader reads nothing while stall is locked, and takes a while for each write.
 type stalling struct {
 	stall sync.Mutex
+	takes time.Duration
 
 	mu   sync.Mutex
 	text strings.Builder
 }
 
+// Write implements io.Writer.
 func (s *stalling) Write(b []byte) (int, error) {
 	s.stall.Lock()
 	defer s.stall.Unlock()
+	time.Sleep(s.takes)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.Write(b)
@@ -35,8 +39,9 @@ func (s *stalling) read() string {
 func TestLogReaderStalls(t *testing.T) {
 	var to stalling
 	w := newLogWriter(&to)
-	lost := make(chan int64, 1)
-	w.lost = func(lines int64) { lost <- lines }
+	w.patience = time.Second
+	var lost atomic.Int64
+	w.lost = func(lines int64) { lost.Add(lines) }
 	write := func(n int) {
 		if written, err := fmt.Fprintln(w, n); written == 0 || err != nil {
 			t.Error(written, err)
@@ -58,23 +63,42 @@ func TestLogReaderStalls(t *testing.T) {
 			fmt.Fprintln(&want, n)
 		}
 	}
-	if took := time.Since(began); took > 20*stallAfter {
+	w.flush(20 * time.Millisecond)
+	if took := time.Since(began); took > 10*w.patience {
 		t.Errorf("they have waited for %v", took)
 	}
 	to.stall.Unlock()
-	select {
-	case n := <-lost:
-		if n != beyond {
-			t.Errorf("%d lines are said to be lost, and %d were", n, beyond)
-		}
-	case <-time.After(10 * time.Second):
-		t.Fatal("it does not say that lines were lost")
-	}
-	if to.read() != want.String() {
-		t.Errorf("%d bytes were written, of %d", len(to.read()), want.Len())
+	if w.flush(20 * time.Second); to.read() != want.String() || lost.Load() != beyond {
+		t.Errorf("%d bytes were written, of %d; %d lines are said to be lost, and %d were", len(to.read()), want.Len(), lost.Load(), beyond)
 	}
 	write(-1)
 	if fmt.Fprintln(&want, -1); to.read() != want.String() {
 		t.Error("later lines are not written when their writer goes on")
+	}
+}
+
+// TestLogReaderIsSlow checks that a reader that never gets to the end of what is kept is told all the while how many lines
+// were lost.
+func TestLogReaderIsSlow(t *testing.T) {
+	t.Parallel()
+	to := stalling{takes: 2 * time.Millisecond}
+	w := newLogWriter(&to)
+	told := make(chan int64, 100)
+	w.lost = func(lines int64) { told <- lines }
+	w.stalled.Store(true)
+	until := time.After(20 * time.Second)
+	for said := 0; said < 2; {
+		for range 20 { // far more than it reads
+			_, _ = fmt.Fprintln(w, "line")
+		}
+		select {
+		case n := <-told:
+			if said++; n <= 0 || len(w.lines) < linesKept/2 {
+				t.Errorf("%d lines lost, and %d are kept", n, len(w.lines))
+			}
+		case <-until:
+			t.Fatalf("told %d times", said)
+		case <-time.After(time.Millisecond):
+		}
 	}
 }

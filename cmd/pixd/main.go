@@ -17,7 +17,7 @@ import (
 func main() {
 	if err := root().ExecuteContext(context.Background()); err != nil {
 		// One line: what failed, and where.
-		fmt.Fprintln(os.Stderr, "pixd: "+terminal.Plain(strings.ReplaceAll(err.Error(), "\n", "; ")))
+		lastWords("pixd: " + terminal.Plain(strings.ReplaceAll(err.Error(), "\n", "; ")))
 		os.Exit(1)
 	}
 }

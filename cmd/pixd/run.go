@@ -19,6 +19,7 @@ import (
 
 // run serves until a signal ends the process or a listener fails.
 func (f *serveFlags) run(c *cobra.Command) error {
+	defer f.out.flush(lastLines)
 	signals := notified()
 	f.OnFailure, f.PackCommand = failStop, packWords
 	// net/http writes what a webhook's receiver sends unasked to the standard logger.
@@ -83,6 +84,6 @@ func (f *serveFlags) warn() {
 // failStop ends the process as soon as the journal cannot be written. Every connection is cut
 // without an answer, so that no client takes a status for an outcome.
 func failStop(err error) {
-	_, _ = fmt.Fprintln(newLogWriter(os.Stderr), "pixd: stopped, nothing more is answered: "+strings.ReplaceAll(err.Error(), "\n", "; ")) // it waits for no reader
+	lastWords("pixd: stopped, nothing more is answered: " + strings.ReplaceAll(err.Error(), "\n", "; "))
 	os.Exit(3)
 }

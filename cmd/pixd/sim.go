@@ -66,6 +66,7 @@ func (f *simFlags) understand() (err error) {
 
 // run serves until a signal ends the process or the listener fails.
 func (f *simFlags) run(parent context.Context) error {
+	defer f.out.flush(lastLines)
 	signals := notified()
 	f.OnFailure = failStop
 	v, commit := build()

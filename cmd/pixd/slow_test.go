@@ -41,7 +41,7 @@ func playSlowReads() {
 		}
 		return nil
 	})
-	f := serveFlags{Config: engine.Defaults(), cluster: cluster.Defaults(), logFlags: logFlags{"text", "info"}}
+	f := serveFlags{Config: engine.Defaults(), cluster: cluster.Defaults(), logFlags: logFlags{format: "text", level: "info"}}
 	f.DataDir, f.Listen, f.AdminListen = os.Getenv(slowReadsVariable), "127.0.0.1:0", "127.0.0.1:0"
 	f.OrphanAfter, f.FS = slowOrphan, errorfs.Wrap(vfs.Default, disk)
 	err := f.understand()
