@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"slices"
 
 	"pixd/actors/layout"
 	"pixd/actors/ledger"
@@ -103,12 +104,12 @@ func (h *History) CaseRecord(a pix.AccountID, ordinal uint64) (k *ledger.Case, e
 
 // AllCases lists the special-return cases of all accounts, the oldest first. If status is not
 // 0, it lists only cases in that status. The list begins after the key after, which an earlier
-// call returned as next; next is nil at the end. One call lists at most limit cases and reads
+// call returned as Next; Next is nil at the end. One call lists at most limit cases and reads
 // at most tried rows.
-func (h *History) AllCases(status pix.CaseStatus, after []byte, limit int) (all []ledger.OwnedCase, next []byte, err error) {
-	err = h.look(0, func(v View) error {
+func (h *History) AllCases(status pix.CaseStatus, after []byte, limit int) (layout.Listed[ledger.OwnedCase], error) {
+	return lookUp(h, 0, func(v View) (layout.Listed[ledger.OwnedCase], error) {
 		lo, hi := layout.AllCases()
-		all, next, err = page(v, lo, hi, after, limit, func(_, b []byte) (o ledger.OwnedCase, wanted bool, err error) {
+		l, err := page(v, lo, hi, after, limit, func(_, b []byte) (o ledger.OwnedCase, wanted bool, err error) {
 			row, err := layout.DecodeCaseIDRow(b)
 			if err != nil || status != 0 && row.Status != status {
 				return o, false, err
@@ -117,24 +118,30 @@ func (h *History) AllCases(status pix.CaseStatus, after []byte, limit int) (all 
 			o.Case, err = h.caseRecord(v, row.Account, row.Ordinal)
 			return o, err == nil, err
 		})
-		if err != nil {
+		if err == nil {
+			err = h.coverAll(v, &l)
+		}
+		return l, err
+	})
+}
+
+// coverAll works out what the accounts' money covers of each case that is listed.
+func (h *History) coverAll(v View, l *layout.Listed[ledger.OwnedCase]) error {
+	of := map[pix.AccountID][]*ledger.Case{}
+	for _, o := range l.Entries {
+		of[o.Account] = append(of[o.Account], o.Case)
+	}
+	for a, cases := range of {
+		err := h.cover(v, a, cases)
+		switch {
+		case isDamaged(err):
+			l.Damaged += len(cases)
+			l.Entries = slices.DeleteFunc(l.Entries, func(o ledger.OwnedCase) bool { return o.Account == a })
+		case err != nil:
 			return err
 		}
-		of := map[pix.AccountID][]*ledger.Case{}
-		for _, o := range all {
-			of[o.Account] = append(of[o.Account], o.Case)
-		}
-		for a, cases := range of {
-			if err := h.cover(v, a, cases); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, nil, err
 	}
-	return all, next, nil
+	return nil
 }
 
 func caseRow(v View, id string) (layout.CaseIDRow, bool, error) {
@@ -180,7 +187,7 @@ func (h *History) caseRecord(v View, a pix.AccountID, ordinal uint64) (*ledger.C
 		return nil, err
 	}
 	if r.Case == nil || r.Case.Ordinal != ordinal {
-		return nil, fmt.Errorf("case %d of %v leads to a record about something else", ordinal, a)
+		return nil, &wal.Damage{Stream: wal.Stream(a), Seq: row.Seq, What: fmt.Sprintf("is not about case %d", ordinal)}
 	}
 	return r.Case, nil
 }

@@ -169,7 +169,7 @@ func TestAllCases(t *testing.T) {
 			var got []string
 			var after []byte
 			for calls := 0; ; calls++ {
-				page, next, err := h.AllCases(status, after, limit)
+				page, next, err := parts(h.AllCases(status, after, limit))
 				if err != nil || len(page) > limit || calls > 40 {
 					t.Fatalf("status %v, %d at once: %d cases, %v", status, limit, len(page), err)
 				}
@@ -213,7 +213,7 @@ func TestCover(t *testing.T) {
 		for n, k := range all {
 			one, err := h.Case(1, k.ID.String())
 			anyone, err2 := h.AnyCase(k.ID.String())
-			lists, _, err3 := h.AllCases(0, layout.CaseIDKey(k.ID), 1)
+			lists, _, err3 := parts(h.AllCases(0, layout.CaseIDKey(k.ID), 1))
 			if err != nil || err2 != nil || err3 != nil {
 				t.Fatal(err, err2, err3)
 			}
@@ -273,10 +273,10 @@ func TestDamagedCases(t *testing.T) {
 		"is missing": func(k *ledger.Case) wal.Op {
 			return wal.Op{Kind: wal.OpSet, Key: layout.CaseKey(1, k.Ordinal), Value: []byte{0, 0, 0, 0, 0, 0, 0, 99, 1}}
 		},
-		"leads to a record about something else": func(k *ledger.Case) wal.Op {
+		"record 2: is not about case 1": func(k *ledger.Case) wal.Op {
 			return wal.Op{Kind: wal.OpSet, Key: layout.CaseKey(1, k.Ordinal), Value: []byte{0, 0, 0, 0, 0, 0, 0, 2, 1}}
 		},
-		"case 1 of acc_aaaaaaaaaaaac leads to a record about something else": func(k *ledger.Case) wal.Op {
+		"record 5: is not about case 1": func(k *ledger.Case) wal.Op {
 			return wal.Op{Kind: wal.OpSet, Key: layout.CaseKey(1, k.Ordinal), Value: []byte{0, 0, 0, 0, 0, 0, 0, 5, 1}} // of case 2
 		},
 		"holding row of 1 bytes": func(k *ledger.Case) wal.Op {
@@ -295,9 +295,16 @@ func TestDamagedCases(t *testing.T) {
 		h := New(b.store)
 		one, err1 := h.Case(1, k.ID.String())
 		anyone, err2 := h.AnyCase(k.ID.String())
-		all, _, err3 := h.AllCases(0, nil, 9)
+		l, err3 := h.AllCases(0, nil, 9)
+		all, damaged := l.Entries, l.Damaged
 		page, err4 := h.Cases(1, 0, 1, 9)
 		for name, err := range map[string]error{"one": err1, "any": err2, "all": err3, "page": err4} {
+			if name == "all" && strings.HasPrefix(want, "record ") || name == "all" && want == "is missing" {
+				if err != nil || len(all) != 1 || all[0].Case.Ordinal != 2 || damaged != 1 {
+					t.Errorf("%s: %d cases are listed, %d left out (%v)", want, len(all), damaged, err)
+				}
+				continue
+			}
 			if name == "page" && strings.HasPrefix(want, "case id row") || name == "page" && strings.HasSuffix(want, "has no row") {
 				continue // a page is read from the account's own list alone
 			}
@@ -305,7 +312,7 @@ func TestDamagedCases(t *testing.T) {
 				t.Errorf("%s, %s: %v", want, name, err)
 			}
 		}
-		if one != nil || anyone != nil || all != nil || err4 != nil && page != nil {
+		if one != nil || anyone != nil || err3 != nil && all != nil || err4 != nil && page != nil {
 			t.Errorf("%s: %v %v %v %v", want, one, anyone, all, page)
 		}
 	}

@@ -4,6 +4,7 @@
 package history
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -82,10 +83,14 @@ func lookUp[T any](h *History, a pix.AccountID, read func(View) (T, error)) (T, 
 // look runs one read over one view of the store; see wal.Store.Look. a is the account whose
 // rows are read; 0 for lookups of operators, which read rows of any account.
 func (h *History) look(a pix.AccountID, read func(View) error) error {
-	if err := h.journal.Look(wal.Stream(a), read); err != nil {
-		return fmt.Errorf("history: %w", err)
+	err := h.journal.Look(wal.Stream(a), read)
+	switch {
+	case err == nil:
+		return nil
+	case isDamaged(err):
+		return fmt.Errorf("history: %w: %w", layout.ErrDamaged, err)
 	}
-	return nil
+	return fmt.Errorf("history: %w", err)
 }
 
 func (h *History) find(v View, id string) (layout.IDRow, bool, error) {
@@ -151,5 +156,15 @@ func Record(j interface {
 // Decode decodes a record of an account's stream.
 func Decode(w *wal.Record) (*ledger.Record, error) {
 	r := &ledger.Record{Account: pix.AccountID(w.Stream), Seq: w.Seq, Time: pix.Millis(w.Time), Kind: ledger.RecordKind(w.Kind)}
-	return r, r.Decode(w.Body)
+	if err := r.Decode(w.Body); err != nil {
+		return nil, fmt.Errorf("%w: stream %d record %d: %w", errDecode, w.Stream, w.Seq, err)
+	}
+	return r, nil
 }
+
+// errDecode is the error for a record that is as it was written and cannot be decoded.
+var errDecode = errors.New("record cannot be decoded")
+
+// isDamaged reports whether an error is about one record, or about rows that lie beside it, and not about a read that may
+// succeed when it is tried again.
+func isDamaged(err error) bool { return wal.IsDamage(err) || errors.Is(err, errDecode) }

@@ -203,9 +203,12 @@ func TestThroughTheGate(t *testing.T) {
 	}{
 		"transaction": {1, func(h *History) (any, error) { got, err := h.Transaction(1, tx.Public()); return got == nil, err }},
 		"anyone":      {0, func(h *History) (any, error) { got, err := h.Anyone(tx.Public()); return got == nil, err }},
-		"in flight":   {0, func(h *History) (any, error) { got, _, err := h.InFlight(1, nil, nil, 9); return got == nil, err }},
+		"in flight": {0, func(h *History) (any, error) {
+			got, _, err := parts(h.InFlight(1, nil, nil, 9))
+			return got == nil, err
+		}},
 		"ended": {0, func(h *History) (any, error) {
-			got, _, err := h.FinalPayouts(1, pix.StatusSettled, nil, 9)
+			got, _, err := parts(h.FinalPayouts(1, pix.StatusSettled, nil, 9))
 			return got == nil, err
 		}},
 		"statement": {1, func(h *History) (any, error) {
@@ -227,7 +230,7 @@ func TestThroughTheGate(t *testing.T) {
 		"case":      {1, func(h *History) (any, error) { got, err := h.Case(1, k.ID.String()); return got == nil, err }},
 		"cases":     {1, func(h *History) (any, error) { got, err := h.Cases(1, 0, 1, 9); return got == nil, err }},
 		"any case":  {0, func(h *History) (any, error) { got, err := h.AnyCase(k.ID.String()); return got == nil, err }},
-		"all cases": {0, func(h *History) (any, error) { got, _, err := h.AllCases(0, nil, 9); return got == nil, err }},
+		"all cases": {0, func(h *History) (any, error) { got, _, err := parts(h.AllCases(0, nil, 9)); return got == nil, err }},
 	} {
 		j := &looks{store: store{b.store}}
 		if _, err := c.read(Over(j)); err != nil || len(j.streams) != 1 || j.streams[0] != c.stream {

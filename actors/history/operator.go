@@ -8,6 +8,7 @@ import (
 	"pixd/actors/layout"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
+	"pixd/wal"
 )
 
 // The lookups for operators, which find transactions of all accounts.
@@ -139,9 +140,9 @@ func (h *History) received(v View, only pix.AccountID, e2e string, consider func
 
 // InFlight lists payouts in flight, sorted by account and then by id: of account a, or of
 // all accounts where a is 0. If statuses are given, only payouts in one of them are listed.
-// The list begins after the key after, which an earlier call returned as next; next is nil
+// The list begins after the key after, which an earlier call returned as Next; Next is nil
 // at the end. One call lists at most limit payouts and reads at most tried rows.
-func (h *History) InFlight(a pix.AccountID, statuses []pix.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error) {
+func (h *History) InFlight(a pix.AccountID, statuses []pix.TxStatus, after []byte, limit int) (layout.Listed[ledger.Owned], error) {
 	lo, hi := layout.OpenRange()
 	if a != 0 {
 		lo, hi = layout.OpenOf(a)
@@ -154,7 +155,7 @@ func (h *History) InFlight(a pix.AccountID, statuses []pix.TxStatus, after []byt
 
 // FinalPayouts lists payouts with the given final status, in the same way as InFlight, sorted by
 // account and then the oldest first.
-func (h *History) FinalPayouts(a pix.AccountID, status pix.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error) {
+func (h *History) FinalPayouts(a pix.AccountID, status pix.TxStatus, after []byte, limit int) (layout.Listed[ledger.Owned], error) {
 	lo, hi := layout.ItemsOf(a)
 	return pageOf(h, lo, hi, after, limit, func(k, b []byte) (ledger.Owned, bool, error) {
 		row, err := layout.DecodeItemRow(b)
@@ -174,38 +175,35 @@ func (h *History) FinalPayouts(a pix.AccountID, status pix.TxStatus, after []byt
 const tried = 10_000
 
 // pageOf is page in a view of its own.
-func pageOf[T any](h *History, lo, hi, after []byte, limit int, read func(k, b []byte) (T, bool, error)) (all []T, next []byte, err error) {
-	err = h.look(0, func(v View) error {
-		all, next, err = page(v, lo, hi, after, limit, read)
-		return err
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	return all, next, nil
+func pageOf[T any](h *History, lo, hi, after []byte, limit int, read func(k, b []byte) (T, bool, error)) (layout.Listed[T], error) {
+	return lookUp(h, 0, func(v View) (layout.Listed[T], error) { return page(v, lo, hi, after, limit, read) })
 }
 
 // page reads the rows between lo and hi that come after the key after, and collects those
-// for which read returns true.
-func page[T any](v View, lo, hi, after []byte, limit int, read func(k, b []byte) (T, bool, error)) (all []T, next []byte, err error) {
+// for which read returns true. One damaged record does not make the whole list fail.
+func page[T any](v View, lo, hi, after []byte, limit int, read func(k, b []byte) (T, bool, error)) (l layout.Listed[T], err error) {
 	if len(after) > 0 && string(after) >= string(lo) {
 		lo = slices.Concat(after, []byte{0})
 	}
 	var last []byte
 	n := 0
 	err = v.Scan(lo, hi, func(k, b []byte) (bool, error) {
-		if n++; len(all) == limit || n > tried {
-			next = last
+		if n++; len(l.Entries) == limit || n > tried {
+			l.Next = last
 			return false, nil
 		}
 		last = slices.Clone(k)
 		o, wanted, err := read(k, b)
-		if wanted {
-			all = append(all, o)
+		switch {
+		case isDamaged(err):
+			l.Damaged++
+			return true, nil
+		case wanted:
+			l.Entries = append(l.Entries, o)
 		}
 		return err == nil, err
 	})
-	return all, next, err
+	return l, err
 }
 
 func (h *History) decodeOpen(k, b []byte) (ledger.Owned, error) {
@@ -219,7 +217,7 @@ func (h *History) decodeOpen(k, b []byte) (ledger.Owned, error) {
 	}
 	r, err := Record(h.journal, a, seq)
 	if err == nil && (r.Tx == nil || r.Tx.ID != id) {
-		err = fmt.Errorf("open row of %v leads to another transaction", id)
+		err = &wal.Damage{Stream: wal.Stream(a), Seq: seq, What: fmt.Sprintf("is not about transaction %v, which is in flight", id)}
 	}
 	if err != nil {
 		return ledger.Owned{}, err

@@ -161,7 +161,7 @@ func TestFinalPayouts(t *testing.T) {
 	} {
 		var got []pix.TxID
 		for after, more := []byte(nil), true; more; more = after != nil {
-			page, next, err := h.FinalPayouts(0, status, after, 3)
+			page, next, err := parts(h.FinalPayouts(0, status, after, 3))
 			if err != nil || len(page) > 3 {
 				t.Fatal(page, err)
 			}
@@ -173,7 +173,7 @@ func TestFinalPayouts(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%v: %v, want %v", status, got, want)
 		}
-		one, _, err := h.FinalPayouts(2, status, nil, 100)
+		one, _, err := parts(h.FinalPayouts(2, status, nil, 100))
 		if err != nil || len(one) != len(want)/2 || len(one) > 0 && one[0].Account != 2 {
 			t.Errorf("of one account: %v %v", one, err)
 		}
@@ -201,7 +201,7 @@ func TestInFlight(t *testing.T) {
 	seen := map[pix.TxID]bool{}
 	var after []byte
 	for page := 0; page == 0 || after != nil; page++ {
-		all, next, err := h.InFlight(0, nil, after, 3)
+		all, next, err := parts(h.InFlight(0, nil, after, 3))
 		if err != nil || len(all) > 3 || page > 3 {
 			t.Fatalf("page %d: %v %v", page, all, err)
 		}
@@ -217,11 +217,11 @@ func TestInFlight(t *testing.T) {
 		t.Errorf("%d of %d were listed", len(seen), len(want))
 	}
 	for a, n := range map[pix.AccountID]int{1: 5, 2: 5, 3: 0, ^pix.AccountID(0): 0} {
-		if all, next, err := h.InFlight(a, []pix.TxStatus{pix.StatusQueued, pix.StatusAccepted}, nil, 9); err != nil || len(all) != n || next != nil {
+		if all, next, err := parts(h.InFlight(a, []pix.TxStatus{pix.StatusQueued, pix.StatusAccepted}, nil, 9)); err != nil || len(all) != n || next != nil {
 			t.Errorf("of %v: %d, %v %v", a, len(all), next, err)
 		}
 	}
-	if all, next, err := h.InFlight(0, []pix.TxStatus{pix.StatusQueued}, nil, 9); err != nil || len(all) != 0 || next != nil {
+	if all, next, err := parts(h.InFlight(0, []pix.TxStatus{pix.StatusQueued}, nil, 9)); err != nil || len(all) != 0 || next != nil {
 		t.Errorf("queued: %v %v %v", all, next, err)
 	}
 }

@@ -53,7 +53,7 @@ func TestDeliveriesOfAll(t *testing.T) {
 	for size := 1; size < 12; size++ {
 		seen := map[[2]uint64]int{}
 		for next := []byte(nil); ; {
-			page, more, err := h.AllDeliveries(0, 0, 0, next, size)
+			page, more, err := parts(h.AllDeliveries(0, 0, 0, next, size))
 			if err != nil || len(page) > size {
 				t.Fatalf("%d deliveries on a page of %d (%v)", len(page), size, err)
 			}
@@ -85,11 +85,11 @@ func TestLooksOfAllDeliveries(t *testing.T) {
 	}
 	b.write(rows)
 	h := New(b.store)
-	all, next, err := h.AllDeliveries(0, 0, 0, nil, 5)
+	all, next, err := parts(h.AllDeliveries(0, 0, 0, nil, 5))
 	if want := layout.PendingKey(layout.Target{Account: 1, Number: tried + 1}, 0, 0); err != nil || len(all) != 0 || !bytes.Equal(next, want) {
 		t.Errorf("%d deliveries, the next %x, want %x (%v)", len(all), next, want, err)
 	}
-	if all, next, err = h.AllDeliveries(0, 0, 0, next, 5); err != nil || len(all) != 0 || next != nil {
+	if all, next, err = parts(h.AllDeliveries(0, 0, 0, next, 5)); err != nil || len(all) != 0 || next != nil {
 		t.Errorf("%d deliveries, the next %x (%v)", len(all), next, err)
 	}
 }
@@ -260,7 +260,7 @@ func TestListsOfOperators(t *testing.T) {
 		for size := 1; size < 11; size++ {
 			var got []string
 			for next := []byte(nil); ; {
-				page, more, err := h.AllDeliveries(c.account, c.number, c.state, next, size)
+				page, more, err := parts(h.AllDeliveries(c.account, c.number, c.state, next, size))
 				if err != nil || len(page) > size {
 					t.Fatalf("%+v: %d deliveries on a page of %d (%v)", c, len(page), size, err)
 				}
@@ -280,7 +280,7 @@ func TestListsOfOperators(t *testing.T) {
 		for size := 1; size < 5; size++ {
 			got := 0
 			for next := []byte(nil); ; {
-				page, more, err := h.AllSubscriptions(account, next, size)
+				page, more, err := parts(h.AllSubscriptions(account, next, size))
 				if err != nil || len(page) > size {
 					t.Fatalf("%d subscriptions on a page of %d (%v)", len(page), size, err)
 				}

@@ -65,20 +65,18 @@ func (h *History) Subscriptions(a pix.AccountID, numbers []uint32) ([]*ledger.Su
 
 // AllSubscriptions lists webhook subscriptions, removed ones included, by account: those of one
 // account, or of all where a is 0. The list begins after the key after, which an earlier call
-// returned as next; next is nil at the end.
-func (h *History) AllSubscriptions(a pix.AccountID, after []byte, limit int) (all []*ledger.Subscription, next []byte, err error) {
-	err = h.look(a, func(v View) error {
+// returned as Next; Next is nil at the end.
+func (h *History) AllSubscriptions(a pix.AccountID, after []byte, limit int) (layout.Listed[*ledger.Subscription], error) {
+	return lookUp(h, a, func(v View) (layout.Listed[*ledger.Subscription], error) {
 		lo, hi := layout.AllSubscriptions()
 		if a != 0 {
 			lo, hi = layout.SubscriptionsOf(a)
 		}
-		all, next, err = h.subscriptions(v, lo, hi, after, limit)
-		return err
+		return h.subscriptions(v, lo, hi, after, limit)
 	})
-	return all, next, err
 }
 
-func (h *History) subscriptions(v View, lo, hi, after []byte, limit int) ([]*ledger.Subscription, []byte, error) {
+func (h *History) subscriptions(v View, lo, hi, after []byte, limit int) (layout.Listed[*ledger.Subscription], error) {
 	return page(v, lo, hi, after, limit, func(k, _ []byte) (*ledger.Subscription, bool, error) {
 		a, number, err := layout.DecodeSubscriptionKey(k)
 		if err != nil {
@@ -123,9 +121,9 @@ func (h *History) Deliveries(t layout.Target, state layout.DeliveryState, p layo
 // an account's, where a is not 0; else of all. If state is not 0, it lists only those in that
 // state. Of each subscription pending ones come first, by their next attempts, then delivered
 // and dead ones, by event. The list begins after the key after, which an earlier call returned
-// as next; next is nil at the end. One call looks at 10,000 subscriptions at most.
-func (h *History) AllDeliveries(a pix.AccountID, number uint32, state layout.DeliveryState, after []byte, limit int) (all []ledger.DeliveryItem, next []byte, err error) {
-	err = h.look(a, func(v View) error {
+// as Next; Next is nil at the end. One call looks at 10,000 subscriptions at most.
+func (h *History) AllDeliveries(a pix.AccountID, number uint32, state layout.DeliveryState, after []byte, limit int) (layout.Listed[ledger.DeliveryItem], error) {
+	return lookUp(h, a, func(v View) (all layout.Listed[ledger.DeliveryItem], err error) {
 		lo, hi := layout.AllSubscriptions()
 		switch {
 		case number != 0:
@@ -137,34 +135,39 @@ func (h *History) AllDeliveries(a pix.AccountID, number uint32, state layout.Del
 		if t, ok := layout.TargetOf(after); ok {
 			lo = slices.MaxFunc([][]byte{lo, layout.SubscriptionKey(t.Account, t.Number)}, bytes.Compare)
 			if bytes.Compare(lo, hi) >= 0 {
-				return nil // the key is of another list
+				return all, nil // the key is of another list
 			}
 		}
 		looks := 0
-		return v.Scan(lo, hi, func(k, _ []byte) (bool, error) {
+		err = v.Scan(lo, hi, func(k, _ []byte) (bool, error) {
 			account, number, err := layout.DecodeSubscriptionKey(k)
 			if err != nil {
 				return false, err
 			}
 			t := layout.Target{Account: account, Number: number}
-			if looks++; looks > tried || len(all) == limit {
-				next = layout.PendingKey(t, 0, 0)
+			if looks++; looks > tried || len(all.Entries) == limit {
+				all.Next = layout.PendingKey(t, 0, 0)
 				return false, nil
 			}
 			from := after
 			if began, _ := layout.TargetOf(after); began != t {
 				from = nil
 			}
-			more, rest, err := h.ofTarget(v, t, state, from, limit-len(all))
-			all, next = append(all, more...), rest
-			return rest == nil, err
+			more, err := h.ofTarget(v, t, state, from, limit-len(all.Entries))
+			all = joined(all, more)
+			return all.Next == nil, err
 		})
+		return all, err
 	})
-	return all, next, err
+}
+
+// joined is a page and what is behind it.
+func joined[T any](l, more layout.Listed[T]) layout.Listed[T] {
+	return layout.Listed[T]{Entries: append(l.Entries, more.Entries...), Next: more.Next, Damaged: l.Damaged + more.Damaged}
 }
 
 // ofTarget is AllDeliveries for one subscription.
-func (h *History) ofTarget(v View, t layout.Target, state layout.DeliveryState, after []byte, limit int) (all []ledger.DeliveryItem, next []byte, err error) {
+func (h *History) ofTarget(v View, t layout.Target, state layout.DeliveryState, after []byte, limit int) (all layout.Listed[ledger.DeliveryItem], err error) {
 	for _, s := range []layout.DeliveryState{layout.DeliveryPending, layout.DeliveryDelivered, layout.DeliveryDead} {
 		lo, hi := layout.DeliveriesOf(t, s, 0)
 		if s == layout.DeliveryPending {
@@ -173,22 +176,23 @@ func (h *History) ofTarget(v View, t layout.Target, state layout.DeliveryState, 
 		if state != 0 && s != state || string(after) >= string(hi) {
 			continue
 		}
-		if len(all) == limit {
-			return all, lo, nil
+		if len(all.Entries) == limit {
+			all.Next = lo
+			return all, nil
 		}
 		from := after
 		if string(from) < string(lo) {
 			from = nil
 		}
-		more, rest, err := page(v, lo, hi, from, limit-len(all), func(k, b []byte) (ledger.DeliveryItem, bool, error) {
+		more, err := page(v, lo, hi, from, limit-len(all.Entries), func(k, b []byte) (ledger.DeliveryItem, bool, error) {
 			d, err := h.delivery(v, k, b)
 			return d, true, err
 		})
-		if all = append(all, more...); err != nil || rest != nil {
-			return all, rest, err
+		if all = joined(all, more); err != nil || all.Next != nil {
+			return all, err
 		}
 	}
-	return all, nil, nil
+	return all, nil
 }
 
 // delivery makes a delivery of its row: the one with the due time, or the one with the status.

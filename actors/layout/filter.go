@@ -31,6 +31,16 @@ func (f *Filter) Has(s pix.TxStatus, k pix.TxKind) bool {
 // Page is a part of a list: the page with that number, from 1, of pages with Size entries.
 type Page struct{ Number, Size int }
 
+// Listed is a page of a list that operators read, of one account's entries or of all accounts'.
+type Listed[T any] struct {
+	Entries []T
+	Next    []byte // key behind which the next page begins; nil: this is the last page
+	Damaged int    // entries that are left out because a record of theirs is damaged; some may not belong to the list
+}
+
+// ErrDamaged says that what was looked up is damaged, or that its record is.
+var ErrDamaged = errors.New("damaged")
+
 // ErrTooLong says that a list could not be read in the time that one read may take.
 var ErrTooLong = errors.New("the list takes too long to read")
 

@@ -150,7 +150,7 @@ func (l *life) listsAsTaken(id pix.AccountID) {
 func (l *life) casesAsTaken(id pix.AccountID, h *history.History) {
 	t := l.gap.taken
 	cases, err := h.Cases(id, 0, 1, 1<<20)
-	subscriptions, _, more := h.AllSubscriptions(id, nil, 1<<20)
+	subscriptions, more := h.AllSubscriptions(id, nil, 1<<20)
 	if err := errors.Join(err, more); err != nil {
 		l.fail("cases and subscriptions of %v: %v", id, err)
 	}
@@ -162,8 +162,8 @@ func (l *life) casesAsTaken(id pix.AccountID, h *history.History) {
 	if n := int(t.totals[id].Cases); n != len(cases) {
 		l.fail("%v has %d cases, and had %d", id, len(cases), n)
 	}
-	if n := int(t.totals[id].Subscriptions); len(subscriptions) != n {
-		l.fail("%v has %d subscriptions, and had %d", id, len(subscriptions), n)
+	if n := int(t.totals[id].Subscriptions); len(subscriptions.Entries) != n {
+		l.fail("%v has %d subscriptions, and had %d", id, len(subscriptions.Entries), n)
 	}
 }
 

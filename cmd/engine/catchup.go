@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"pixd/actors/account"
@@ -213,7 +214,8 @@ func (e *Engine) differences(ctx context.Context, before scheme.Book) ([]audit.D
 const askedAtOnce = 64
 
 // askInFlight asks the scheme about every payout and refund that it has or may have, and applies what
-// has become of them.
+// has become of them. The first question without an answer ends it: there may be hundreds of thousands, and a scheme that has
+// fallen silent lets each wait for its timeout.
 func (e *Engine) askInFlight(ctx context.Context) error {
 	all, err := e.inFlight(ctx, func(t *ledger.Transaction) bool {
 		return t.Status == pix.StatusAccepted || t.Status == pix.StatusSending
@@ -221,32 +223,33 @@ func (e *Engine) askInFlight(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
 	var work sync.WaitGroup
-	var mu sync.Mutex
-	var errs []error
-	ended := 0
+	var ended atomic.Int64
 	room := make(chan struct{}, askedAtOnce)
 	for _, o := range all {
+		room <- struct{}{}
 		if ctx.Err() != nil {
 			break
 		}
-		room <- struct{}{}
 		work.Go(func() {
 			known, err := e.askAbout(ctx, o)
-			<-room
-			mu.Lock()
-			defer mu.Unlock()
-			if errs = append(errs, err); known {
-				ended++
+			if err != nil {
+				giveUp(err)
 			}
+			if known {
+				ended.Add(1)
+			}
+			<-room
 		})
 	}
 	work.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("catch up: %w", err)
+	if why := context.Cause(ctx); why != nil {
+		return fmt.Errorf("catch up: %w", why)
 	}
-	e.Config.Log.Info("asked the scheme about what is in flight", "asked", len(all), "ended", ended)
-	return ctx.Err()
+	e.Config.Log.Info("asked the scheme about what is in flight", "asked", len(all), "ended", ended.Load())
+	return nil
 }
 
 // inFlight finds the payouts and refunds in flight of which wanted is true.

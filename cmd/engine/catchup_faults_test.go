@@ -32,7 +32,8 @@ type told struct {
 	since  []pix.Millis
 	list   func(*scheme.MovementPage) error // called with each page; may be nil
 	book   func() (*scheme.Book, error)     // called before the book is read; may be nil
-	asked  int                              // questions about payouts and refunds
+	ask    error                            // of questions about payouts and refunds
+	asked  int                              // such questions
 	listed int
 }
 
@@ -70,6 +71,9 @@ func (k *told) Ask(ctx context.Context, tx pix.TxID, endToEnd string) (scheme.St
 	k.mu.Lock()
 	k.asked++
 	k.mu.Unlock()
+	if k.ask != nil {
+		return scheme.State{}, k.ask
+	}
 	return k.Scheme.Ask(ctx, tx, endToEnd)
 }
 
@@ -336,6 +340,31 @@ func TestCatchUpAsks(t *testing.T) {
 	again := w.at(serveHarness(t, fs, backTo("new"), k.between))
 	if one, other := again.found(p.TransactionID), again.found(bad.TransactionID); one.Status != "settled" || other.Status != "rejected" || k.asked != 2 {
 		t.Errorf("%s, %s, asked %d times", one.Status, other.Status, k.asked)
+	}
+}
+
+// TestCatchUpAsksInVain checks that a catch-up ends soon where the scheme answers no question about what is in flight, of
+// which there may be hundreds of thousands.
+func TestCatchUpAsksInVain(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewMem()
+	w := newHarness(t, fs, func(c *Config) { c.SettleDelay = time.Hour })
+	for n := range 3 * askedAtOnce {
+		w.paidOut(fmt.Sprintf(`{"amount":1,"pix_key":"a+%d@pix.test"}`, n))
+	}
+	file := w.snap()
+	w.stop()
+	restoredAt(t, fs, file, "new")
+	k := &told{ask: errors.New("no answer")}
+	config := crashConfig(fs)
+	backTo("new")(&config)
+	k.between(&config)
+	config.SchemeTimeout = 10 * time.Millisecond
+	if _, err := Open(config); err == nil || !strings.Contains(err.Error(), "catch up: no answer") {
+		t.Errorf("it opens: %v", err)
+	}
+	if k.asked == 0 || k.asked > 6*askedAtOnce {
+		t.Errorf("it was asked %d times about %d payouts", k.asked, 3*askedAtOnce)
 	}
 }
 

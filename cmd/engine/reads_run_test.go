@@ -240,11 +240,11 @@ func (r *readRun) operate(e *Engine, round int) error {
 		"retry all": func() error { _, err := e.webhooks.RetryAll(layout.Target{Account: 1, Number: 1}); return err },
 		"audit":     func() error { _, err := e.auditor.Make(context.Background()); return err },
 		"in flight": func() error {
-			_, _, err := e.History.InFlight(0, []pix.TxStatus{pix.StatusAccepted}, nil, 5)
+			_, err := e.History.InFlight(0, []pix.TxStatus{pix.StatusAccepted}, nil, 5)
 			return err
 		},
-		"all cases": func() error { _, _, err := e.History.AllCases(0, nil, 5); return err },
-		"hooks":     func() error { _, _, err := e.History.AllDeliveries(0, 0, 0, nil, 5); return err },
+		"all cases": func() error { _, err := e.History.AllCases(0, nil, 5); return err },
+		"hooks":     func() error { _, err := e.History.AllDeliveries(0, 0, 0, nil, 5); return err },
 		"pix key":   func() error { _, err := e.Registry.ReservePixKey(1, key); return err },
 	} {
 		if err := r.ask(what, do); err != nil {

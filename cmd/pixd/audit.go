@@ -1,14 +1,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/goccy/go-json"
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -16,14 +13,8 @@ import (
 
 	"pixd/actors/audit"
 	"pixd/cmd/journal"
-	"pixd/cmd/operator"
 	"pixd/cmd/terminal"
 )
-
-// auditTimeout is the timeout of an audit request. It is longer than reading a large journal
-// takes, plus the half minute for which the engine waits until its sums agree with the
-// scheme's book.
-const auditTimeout = 15 * time.Minute
 
 // auditFlags are the flags of the audit command: they name a running engine or the files to
 // audit.
@@ -65,7 +56,7 @@ func (f *auditFlags) run(c *cobra.Command) error {
 	if offline {
 		read = f.files
 	}
-	raw, err := read(c.Context())
+	raw, err := read(c)
 	if err != nil {
 		return err
 	}
@@ -85,25 +76,12 @@ func (f *auditFlags) run(c *cobra.Command) error {
 }
 
 // files audits the files of an engine that does not run.
-func (f *auditFlags) files(ctx context.Context) (json.RawMessage, error) {
-	found, err := journal.Audit(ctx, journal.AuditOptions{DataDir: f.dataDir, SimDir: f.simDir})
+func (f *auditFlags) files(c *cobra.Command) (json.RawMessage, error) {
+	found, err := journal.Audit(c.Context(), journal.AuditOptions{DataDir: f.dataDir, SimDir: f.simDir})
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(found)
-}
-
-// live audits a running engine, with a long timeout.
-func (f *auditFlags) live(ctx context.Context) (json.RawMessage, error) {
-	o, err := f.Client()
-	if err != nil {
-		return nil, err
-	}
-	if o.HTTP == nil {
-		o.HTTP = operator.NewHTTP(nil)
-	}
-	o.HTTP.Timeout = auditTimeout
-	return o.Do(ctx, http.MethodGet, "/admin/audit", nil)
 }
 
 // offline reports whether the files of --data-dir are audited and not a running engine. A

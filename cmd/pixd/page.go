@@ -33,8 +33,9 @@ func (f *listFlags) add(c *cobra.Command) {
 
 // list is a list, or one page of it, in the API's answer.
 type list struct {
-	Data []json.RawMessage `json:"data"`
-	Next *string           `json:"next_cursor"`
+	Data    []json.RawMessage `json:"data"`
+	Next    *string           `json:"next_cursor"`
+	Damaged int               `json:"damaged,omitempty"`
 }
 
 // largestPage is the size of the API's largest page, which is used to read a whole list.
@@ -59,7 +60,7 @@ func (f *listFlags) read(c *cobra.Command, o *operator.Client, path string, q ur
 		if err != nil {
 			return list{}, err
 		}
-		all.Data = append(all.Data, l.Data...)
+		all.Data, all.Damaged = append(all.Data, l.Data...), all.Damaged+l.Damaged
 		if l.Next == nil {
 			return all, nil
 		}
@@ -168,7 +169,11 @@ func showEntries[T any](c *cobra.Command, f *adminFlags, l list, show func([]T) 
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(c.OutOrStdout(), show(all)+more)
+	text := show(all)
+	if l.Damaged > 0 {
+		text += fmt.Sprintf("\nleft out: %d, whose records are damaged; pixd audit names their accounts\n", l.Damaged)
+	}
+	_, err = io.WriteString(c.OutOrStdout(), text+more)
 	return err
 }
 

@@ -230,7 +230,7 @@ func (p *process) stuck() string {
 var runFor = time.Minute
 
 // progressLines are what a command that takes ten seconds or more, as on a busy machine, says of its progress.
-var progressLines = regexp.MustCompile(`(?m)^([a-z]+ing|checksum|files|records|rows|tables|\d+\.\d MB)(: [^\n]*)?, (\d+m)?\d+s\n`)
+var progressLines = regexp.MustCompile(`(?m)^([a-z]+ing|book|checksum|files|records|rows|tables|\d+\.\d MB)(: [^\n]*)?, (\d+m)?\d+s\n`)
 
 // run runs the program until it ends by itself, and returns what it wrote but for its progress.
 func run(t *testing.T, env []string, args ...string) (code int, out, errs string) {

@@ -100,6 +100,26 @@ func paged(w http.ResponseWriter, q url.Values, parameters string, all ...string
 	fmt.Fprintf(w, `{"data":[%s],"next_cursor":%s}`, strings.Join(all[from:min(from+size, len(all))], ","), next)
 }
 
+// TestListLeavesOut checks that a list says how many entries it leaves out, of all its pages, in JSON too.
+func TestListLeavesOut(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if q.URL.Query().Get("cursor") == "" {
+			fmt.Fprintf(w, `{"data":[%s],"next_cursor":"1","damaged":2}`, activeWebhook)
+			return
+		}
+		fmt.Fprintf(w, `{"data":[%s],"next_cursor":null,"damaged":1}`, stoppedWebhook)
+	}))
+	t.Cleanup(s.Close)
+	code, out, errs := asks(t, s.URL, "webhook", "list")
+	if want := "\nleft out: 3, whose records are damaged; pixd audit names their accounts\n"; code != 0 || errs != "" || !strings.HasSuffix(out, want) {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	if code, out, _ := asks(t, s.URL, "webhook", "list", "--json"); code != 0 || !strings.HasSuffix(out, `"next_cursor":null,"damaged":3}`+"\n") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+}
+
 // newest returns the last request, without a limit.
 func (a *webhookAPI) newest() string {
 	a.mu.Lock()

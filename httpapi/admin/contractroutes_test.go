@@ -203,22 +203,27 @@ func (richHistory) AnyCase(string) (*ledger.OwnedCase, error) {
 	}}, nil
 }
 
-func (richHistory) AllDeliveries(pix.AccountID, uint32, layout.DeliveryState, []byte, int) (all []ledger.DeliveryItem, next []byte, err error) {
+func (richHistory) AllDeliveries(pix.AccountID, uint32, layout.DeliveryState, []byte, int) (layout.Listed[ledger.DeliveryItem], error) {
 	d := ledger.DeliveryItem{Target: layout.Target{Account: 7, Number: 3}, State: layout.DeliveryDead, Event: ledger.Event{ID: pix.EventID{15: 9}, Kind: pix.EventReceived, Sequence: 1}}
 	d.Status = &layout.DeliveryStatus{Why: "the receiver has ended it", CreatedAt: testNow, Due: testNow, Attempts: []layout.Attempt{{At: testNow, Status: 500, Took: 3}, {At: testNow, Err: "timeout"}}}
-	return []ledger.DeliveryItem{d}, []byte{1}, nil
+	return layout.Listed[ledger.DeliveryItem]{Entries: []ledger.DeliveryItem{d}, Next: []byte{1}, Damaged: 2}, nil
 }
 
 func (richHistory) Subscription(layout.Target) (*ledger.Subscription, error) {
 	return &ledger.Subscription{ID: pix.NewSubscriptionID(7, 3, [4]byte{1}), Events: pix.EventMask(0).With(pix.EventReceived), CreatedAt: testNow}, nil
 }
 
-func (h richHistory) AllSubscriptions(pix.AccountID, []byte, int) ([]*ledger.Subscription, []byte, error) {
+func (h richHistory) AllSubscriptions(pix.AccountID, []byte, int) (layout.Listed[*ledger.Subscription], error) {
 	k, _ := h.Subscription(layout.Target{})
-	return []*ledger.Subscription{k}, []byte{1}, nil
+	return layout.Listed[*ledger.Subscription]{Entries: []*ledger.Subscription{k}, Next: []byte{1}, Damaged: 1}, nil
 }
 
 func (richHistory) Backlog(layout.Target) (pending, dead uint64, err error) { return 1, 2, nil }
+
+func (h richHistory) AllCases(status pix.CaseStatus, after []byte, limit int) (layout.Listed[ledger.OwnedCase], error) {
+	k, err := h.AnyCase("")
+	return layout.Listed[ledger.OwnedCase]{Entries: []ledger.OwnedCase{*k}, Damaged: 1}, err
+}
 
 // TestEverythingSaid checks that each member of an answer can be said.
 func TestEverythingSaid(t *testing.T) {
@@ -227,7 +232,7 @@ func TestEverythingSaid(t *testing.T) {
 	f.options.History = richHistory{f.options.History}
 	f.handler = New(f.options)
 	for _, path := range []string{
-		"/admin/transactions/x", "/admin/transactions/refund", "/admin/med/x", "/admin/webhook-deliveries", "/admin/webhooks",
+		"/admin/transactions/x", "/admin/transactions/refund", "/admin/med", "/admin/med/x", "/admin/webhook-deliveries", "/admin/webhooks",
 		"/admin/webhooks?limit=1", "/admin/webhook-deliveries?limit=1&status=dead", "/admin/webhook-deliveries?webhook_id=" + pix.NewSubscriptionID(7, 3, [4]byte{1}).String(),
 		"/admin/operators?cursor=", "/admin/snapshots?cursor=", id + "/api-keys?cursor=",
 	} {

@@ -58,7 +58,7 @@ func (s *service) listCases(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return listBehind(func() ([]ledger.OwnedCase, []byte, error) {
+	return listBehind(func() (layout.Listed[ledger.OwnedCase], error) {
 		return s.History.AllCases(status, after, limit)
 	}, s.ownedCase)
 }

@@ -65,17 +65,22 @@ func tooLong(err error) error {
 	return err
 }
 
-// listBehind answers a request for a page of a list. read returns the page's entries and the key
-// behind which the next page begins, and show returns an entry as it is sent.
-func listBehind[T, V any](read func() (all []T, next []byte, err error), show func(T) (V, error)) (int, any, error) {
-	all, next, err := read()
+// listBehind answers a request for a page of a list. read reads the page, and show returns an entry as it is sent.
+func listBehind[T, V any](read func() (layout.Listed[T], error), show func(T) (V, error)) (int, any, error) {
+	page, err := read()
 	if err != nil {
 		return 0, nil, err
 	}
-	l := control.List{Data: make([]any, len(all)), Next: orNull(hex.EncodeToString(next))}
-	for i := range all {
-		if l.Data[i], err = show(all[i]); err != nil {
+	l := control.List{Data: make([]any, 0, len(page.Entries)), Next: orNull(hex.EncodeToString(page.Next)), Damaged: page.Damaged}
+	for _, entry := range page.Entries {
+		shown, err := show(entry)
+		switch {
+		case errors.Is(err, layout.ErrDamaged):
+			l.Damaged++
+		case err != nil:
 			return 0, nil, err
+		default:
+			l.Data = append(l.Data, shown)
 		}
 	}
 	return fasthttp.StatusOK, l, nil

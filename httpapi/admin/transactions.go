@@ -19,20 +19,20 @@ import (
 type History interface {
 	Anyone(id string) (*ledger.Owned, error)
 	Life(id string) (*ledger.Life, error)
-	InFlight(a pix.AccountID, statuses []pix.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
+	InFlight(a pix.AccountID, statuses []pix.TxStatus, after []byte, limit int) (layout.Listed[ledger.Owned], error)
 	Transactions(a pix.AccountID, external string, f layout.Filter, p layout.Page) ([]*ledger.Transaction, error)
-	FinalPayouts(a pix.AccountID, status pix.TxStatus, after []byte, limit int) (all []ledger.Owned, next []byte, err error)
+	FinalPayouts(a pix.AccountID, status pix.TxStatus, after []byte, limit int) (layout.Listed[ledger.Owned], error)
 	Cases(a pix.AccountID, status pix.CaseStatus, page, perPage int) ([]*ledger.Case, error)
 	AnyCase(id string) (*ledger.OwnedCase, error)
 	Booked(a pix.AccountID, from, until pix.Millis) (first, last uint64, err error)
 	Movements(a pix.AccountID, first, last uint64) ([]*ledger.Transaction, error)
-	AllCases(status pix.CaseStatus, after []byte, limit int) (all []ledger.OwnedCase, next []byte, err error)
+	AllCases(status pix.CaseStatus, after []byte, limit int) (layout.Listed[ledger.OwnedCase], error)
 
 	Subscription(t layout.Target) (*ledger.Subscription, error)
-	AllSubscriptions(a pix.AccountID, after []byte, limit int) (all []*ledger.Subscription, next []byte, err error)
+	AllSubscriptions(a pix.AccountID, after []byte, limit int) (layout.Listed[*ledger.Subscription], error)
 	Backlog(t layout.Target) (pending, dead uint64, err error)
 	Delivery(t layout.Target, sequence uint64) (*ledger.DeliveryItem, error)
-	AllDeliveries(a pix.AccountID, number uint32, state layout.DeliveryState, after []byte, limit int) (all []ledger.DeliveryItem, next []byte, err error)
+	AllDeliveries(a pix.AccountID, number uint32, state layout.DeliveryState, after []byte, limit int) (layout.Listed[ledger.DeliveryItem], error)
 }
 
 // ownedItem returns a transaction as merchants see it, preceded by its account and its state.
@@ -169,7 +169,7 @@ func (s *service) listPayouts(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return listBehind(func() ([]ledger.Owned, []byte, error) {
+	return listBehind(func() (layout.Listed[ledger.Owned], error) {
 		if over {
 			return s.History.FinalPayouts(account, end, after, limit)
 		}

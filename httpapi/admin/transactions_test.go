@@ -19,12 +19,14 @@ type pages struct {
 	all   []ledger.Owned
 	next  []byte
 
+	damaged int
+
 	listed []*ledger.Transaction
 }
 
-func (p *pages) InFlight(a pix.AccountID, s []pix.TxStatus, after []byte, limit int) ([]ledger.Owned, []byte, error) {
+func (p *pages) InFlight(a pix.AccountID, s []pix.TxStatus, after []byte, limit int) (layout.Listed[ledger.Owned], error) {
 	p.asked = fmt.Sprintf("%v %v %x %d", a, s, after, limit)
-	return p.all, p.next, nil
+	return layout.Listed[ledger.Owned]{Entries: p.all, Next: p.next, Damaged: p.damaged}, nil
 }
 
 func (p *pages) Transactions(a pix.AccountID, external string, f layout.Filter, l layout.Page) ([]*ledger.Transaction, error) {
@@ -37,9 +39,9 @@ func (p *pages) Transactions(a pix.AccountID, external string, f layout.Filter, 
 
 func (p *pages) Anyone(string) (*ledger.Owned, error) { return &p.all[0], nil }
 
-func (p *pages) FinalPayouts(a pix.AccountID, s pix.TxStatus, after []byte, limit int) ([]ledger.Owned, []byte, error) {
+func (p *pages) FinalPayouts(a pix.AccountID, s pix.TxStatus, after []byte, limit int) (layout.Listed[ledger.Owned], error) {
 	p.asked = fmt.Sprintf("%v ended %v %x %d", a, s, after, limit)
-	return p.all, p.next, nil
+	return layout.Listed[ledger.Owned]{Entries: p.all, Next: p.next, Damaged: p.damaged}, nil
 }
 
 func TestPayoutsInFlight(t *testing.T) {
@@ -70,6 +72,8 @@ func TestPayoutsInFlight(t *testing.T) {
 	}
 	p.all, p.next = nil, nil
 	f.expect("GET", "/admin/payouts", "", 200, `{"data":[],"next_cursor":null}`)
+	p.damaged = 3
+	f.expect("GET", "/admin/payouts", "", 200, `{"data":[],"next_cursor":null,"damaged":3}`)
 	f.expect("GET", "/admin/payouts?account_id=acc_x", "", 404, `{"error":{"status":404,"message":"no account \"acc_x\""}}`)
 	for query, field := range map[string]string{
 		fmt.Sprintf("?status=settled&cursor=%x", place): "cursor", fmt.Sprintf("?cursor=%x", layout.ItemKey(7, 2)): "cursor",

@@ -48,7 +48,7 @@ func (s *service) listWebhooks(ctx *fasthttp.RequestCtx) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return listBehind(func() ([]*ledger.Subscription, []byte, error) {
+	return listBehind(func() (layout.Listed[*ledger.Subscription], error) {
 		return s.History.AllSubscriptions(account, after, limit)
 	}, s.webhookRow)
 }
@@ -178,7 +178,7 @@ func (s *service) listDeliveries(ctx *fasthttp.RequestCtx) (int, any, error) {
 		return 0, nil, err
 	}
 	ids := map[layout.Target]pix.SubscriptionID{}
-	return listBehind(func() ([]ledger.DeliveryItem, []byte, error) {
+	return listBehind(func() (layout.Listed[ledger.DeliveryItem], error) {
 		return s.History.AllDeliveries(account, number, state, after, limit)
 	}, func(d ledger.DeliveryItem) (Delivery, error) { return s.deliveryRow(&d, ids) })
 }

@@ -3,6 +3,7 @@ package admin
 import (
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -126,6 +127,26 @@ func TestChangeWebhook(t *testing.T) {
 	f.handler = New(f.options)
 	id := pix.NewSubscriptionID(7, 3, [4]byte{1}).String()
 	f.expect("PATCH", "/admin/webhooks/"+id, `{"active":true}`, 404, problem(404, "webhook not found"))
+}
+
+// damagedHistory is a history in which a subscription is damaged, and what waits for it.
+type damagedHistory struct{ richHistory }
+
+func (damagedHistory) Subscription(layout.Target) (*ledger.Subscription, error) {
+	return nil, fmt.Errorf("history: %w: it is", layout.ErrDamaged)
+}
+
+func (damagedHistory) Backlog(layout.Target) (pending, dead uint64, err error) {
+	return 0, 0, layout.ErrDamaged
+}
+
+// TestDamagedLeftOut checks that a list is answered though an entry is damaged, and says how many it leaves out.
+func TestDamagedLeftOut(t *testing.T) {
+	f := newFixture(t)
+	f.options.History = damagedHistory{richHistory{f.options.History}}
+	f.handler = New(f.options)
+	f.expect("GET", "/admin/webhook-deliveries", "", 200, `{"data":[],"next_cursor":"01","damaged":3}`)
+	f.expect("GET", "/admin/webhooks", "", 200, `{"data":[],"next_cursor":"01","damaged":2}`)
 }
 
 // removedEngine is an engine to which the webhook was removed a moment ago.

@@ -306,6 +306,30 @@ func TestAlertSpan(t *testing.T) {
 	}
 }
 
+// TestDamagedIsSaid checks that each page says how many entries its lists leave out, and says nothing where there are none.
+func TestDamagedIsSaid(t *testing.T) {
+	f := newFixture(t)
+	damaged := ""
+	f.api = func(_, path string, _ []byte) (int, string) {
+		if strings.HasPrefix(path, "/admin/webhooks") || strings.HasPrefix(path, "/admin/med") {
+			return 200, `{"data":[]` + damaged + `}`
+		}
+		return shopAPI("GET", path, nil)
+	}
+	cookie := f.login(veraToken)
+	for path, want := range map[string]string{
+		"webhooks": "registros estão danificados: 3.", "med": "registros estão danificados: 6.", // of two statuses
+		"accounts/acc_shop": "registros estão danificados: 6.", // of both lists
+	} {
+		damaged = ""
+		if p := f.send("GET", "/console/"+path, cookie, ""); p.status != 200 || strings.Contains(p.body, "danificados") {
+			t.Errorf("%s: %d %s", path, p.status, p.body)
+		}
+		damaged = `,"damaged":3`
+		f.says(f.send("GET", "/console/"+path, cookie, ""), 200, want)
+	}
+}
+
 // TestLongKey checks that a form whose key is longer than those of pages is refused.
 func TestLongKey(t *testing.T) {
 	f := newFixture(t)

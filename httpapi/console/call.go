@@ -26,9 +26,12 @@ var errUnknown = errors.New("console: the outcome of a request is unknown")
 
 // list is a page of a list.
 type list[T any] struct {
-	Data []T     `json:"data"`
-	Next *string `json:"next_cursor"`
+	Data    []T     `json:"data"`
+	Next    *string `json:"next_cursor"`
+	Damaged int     `json:"damaged"` // entries that are left out
 }
+
+func (l *list[T]) damaged() int { return l.Damaged }
 
 // get has the operator API answer a GET of the operator, and reads the answer into a value. A refusal is a *problem.
 func (v *visit) get(path string, into any) error { return v.call(fasthttp.MethodGet, path, nil, into) }
@@ -58,7 +61,11 @@ func (v *visit) call(method, path string, body, into any) error {
 	}
 	control.As(&inner, v.Who)
 	v.API(&inner)
-	return read(&inner, method, path, into)
+	err := read(&inner, method, path, into)
+	if l, is := into.(interface{ damaged() int }); is && err == nil {
+		v.Damaged += l.damaged()
+	}
+	return err
 }
 
 // arrived makes a request one that was read from a connection: some paths are about another node of a cluster, which is

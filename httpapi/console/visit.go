@@ -28,6 +28,7 @@ type visit struct {
 	Notice   string // what was done
 	Problem  string // why it could not be done
 	Data     any
+	Damaged  int    // entries of the page's lists that are left out
 	Writable bool   // the operator may write
 	Admin    bool   // and what needs an admin
 	Shown    string // whose documents were asked for

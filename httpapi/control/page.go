@@ -17,8 +17,9 @@ type Page struct{ From, Limit int }
 
 // List is a page of a list as it is sent to the client.
 type List struct {
-	Data []any   `json:"data"`
-	Next *string `json:"next_cursor"`
+	Data    []any   `json:"data"`
+	Next    *string `json:"next_cursor"`
+	Damaged int     `json:"damaged,omitempty"` // entries that are left out because their records are damaged
 }
 
 // ReadPage reads cursor and limit from the query.
