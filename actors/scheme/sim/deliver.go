@@ -20,10 +20,17 @@ type deliverer struct {
 	outbox     outbox
 	reported   pix.Millis    // time at which a failure was last logged
 	unreported int           // number of failures since reported that were not logged
+	refused    []refusal     // for the goroutine: whoever refuses a notice does not wait until rows were read
 	wake       chan struct{} // a value in it wakes the goroutine; its capacity is 1
 	stop       chan struct{}
 	started    atomic.Bool
 	done       chan struct{}
+}
+
+// refusal is a notice that the engine has refused.
+type refusal struct {
+	item *item
+	why  error
 }
 
 func newDeliverer(s *Sim) *deliverer {
@@ -133,8 +140,9 @@ func (d *deliverer) run(feed scheme.Feed) {
 		default:
 		}
 		d.sim.addUpLater()
+		d.hearRefusals()
 		if i, ok := d.takeDue(); ok {
-			feed(i.notice, func(err error) { d.ended(i, err) })
+			feed(i.notice, func(err error) { d.told(i, err) })
 			continue
 		}
 		timer.Reset(d.sleep())
@@ -145,6 +153,34 @@ func (d *deliverer) run(feed scheme.Feed) {
 		case <-timer.C:
 		}
 	}
+}
+
+// told takes the result of a notice, on the goroutine of the engine's journal: one that is sent back is left to the
+// deliverer's goroutine.
+func (d *deliverer) told(i *item, err error) {
+	if !isRefused(i, err) {
+		d.ended(i, err)
+		return
+	}
+	d.mu.Lock()
+	d.refused = append(d.refused, refusal{i, err})
+	d.mu.Unlock()
+	d.rouse()
+}
+
+// hearRefusals ends the notices that were refused.
+func (d *deliverer) hearRefusals() {
+	d.mu.Lock()
+	all := d.refused
+	d.refused = nil
+	d.mu.Unlock()
+	for _, r := range all {
+		d.ended(r.item, r.why)
+	}
+}
+
+func isRefused(i *item, err error) bool {
+	return i.notice.Kind == scheme.PaymentArrived && errors.Is(err, scheme.ErrNoPayee)
 }
 
 // sleep returns the time from now until the next notice is due, at most an hour.
@@ -161,7 +197,7 @@ func (d *deliverer) sleep() time.Duration {
 // sent again.
 func (d *deliverer) ended(i *item, err error) {
 	now := d.sim.now()
-	refused := i.notice.Kind == scheme.PaymentArrived && errors.Is(err, scheme.ErrNoPayee)
+	refused := isRefused(i, err)
 	if refused {
 		err = d.sim.sendBack(i)
 	}
