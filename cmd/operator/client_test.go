@@ -47,6 +47,17 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestLongAnswer checks that an answer of any length does not fill the memory.
+func TestLongAnswer(t *testing.T) {
+	for length, says := range map[int]string{longestAnswer: "", longestAnswer + 1: "it is too long"} {
+		body := `"` + strings.Repeat("a", length-2) + `"`
+		got, err := answering(t, 200, "application/json", body).Do(t.Context(), "GET", "/x", nil)
+		if (err == nil) != (says == "") || err == nil && len(got) != length || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%d bytes: %d were read (%v)", length, len(got), err)
+		}
+	}
+}
+
 // TestUnanswered checks that an answer which breaks off is said of a change to have perhaps been made, and not of a question.
 func TestUnanswered(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/valyala/fasthttp"
+
 	"pixd/httpapi/control"
 )
 
@@ -57,5 +59,21 @@ func TestBookIsPrivate(t *testing.T) {
 	}
 	if _, err := Serve(c, control.Build{}); err == nil {
 		t.Error("two simulators have one book")
+	}
+}
+
+// TestNotReady checks that a simulator that is ending refuses requests, because its book is closing.
+func TestNotReady(t *testing.T) {
+	s, served := &Served{}, 0
+	h := s.whileReady(func(*fasthttp.RequestCtx) { served++ })
+	for _, ready := range []bool{false, true, false} {
+		s.ready.Store(ready)
+		var ctx fasthttp.RequestCtx
+		if h(&ctx); (ctx.Response.StatusCode() == fasthttp.StatusServiceUnavailable) == ready {
+			t.Errorf("ready %v: %d", ready, ctx.Response.StatusCode())
+		}
+	}
+	if served != 1 {
+		t.Errorf("%d of 3 requests were served", served)
 	}
 }

@@ -30,6 +30,29 @@ func TestRefusedStreamsAreNotCounted(t *testing.T) {
 	}
 }
 
+// TestStreamsOfSession checks how many overviews one session may have open.
+func TestStreamsOfSession(t *testing.T) {
+	f := newFixture(t)
+	opens := func(cookie string) int { // and nothing is read of it
+		var req fasthttp.Request
+		req.SetRequestURI("/console/live")
+		req.Header.SetCookie(cookieName(f.listener), cookie)
+		var ctx fasthttp.RequestCtx
+		ctx.Init(&req, f.address, nil)
+		f.handler(&ctx)
+		return ctx.Response.StatusCode()
+	}
+	cookie, other := f.login(olgaToken), f.login(olgaToken)
+	for n := range 10 {
+		if got, want := opens(cookie), map[bool]int{true: 200, false: 503}[n < 8]; got != want {
+			t.Errorf("overview %d: %d", n+1, got)
+		}
+	}
+	if got := opens(other); got != 200 {
+		t.Errorf("of another session: %d", got)
+	}
+}
+
 // TestSessionCookieIsSecure checks that the session's cookie is for TLS alone where the console is.
 func TestSessionCookieIsSecure(t *testing.T) {
 	f := newFixture(t)
