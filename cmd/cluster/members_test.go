@@ -46,6 +46,9 @@ func TestJoinUndone(t *testing.T) {
 	if _, err := s.Join("d", "http://"+wrong); err != nil {
 		t.Error("once more:", err)
 	}
+	if row := joining(s); row != wrong+" joining http://"+wrong {
+		t.Errorf("status: %s", row)
+	}
 	_, err := s.Join("d", "http://"+right)
 	refused("remove it with pixd cluster leave "+wrong, err)
 	_, err = s.Leave("d")
@@ -74,12 +77,26 @@ func TestJoinUndone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer member.Close()
+	if row := joining(s); row != "d joining http://"+right {
+		t.Errorf("status once it has started: %s", row)
+	}
 	eventually("leaves before it has written its state", func() (admin.ClusterStatus, error) { return s.Leave("d") })
 	select {
 	case <-member.Done():
 	case <-time.After(20 * time.Second):
 		t.Error("it is a member still")
 	}
+}
+
+// joining are the nodes that a node's status shows as joining, and where they are.
+func joining(s *Served) string {
+	var all []string
+	for _, n := range s.Status().Nodes {
+		if n.Role == roleJoining {
+			all = append(all, n.Node+" joining "+n.URL)
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // TestRemovedWhileAway checks that a node whose member was removed, as one that could not be reached, ends and says why.

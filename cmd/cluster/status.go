@@ -10,6 +10,7 @@ import (
 
 	"pixd/httpapi/admin"
 	"pixd/httpapi/control"
+	"pixd/wal/etcdlog"
 )
 
 // Status implements admin.Cluster.
@@ -19,6 +20,9 @@ func (s *Served) Status() admin.ClusterStatus {
 		return admin.ClusterStatus{Node: s.flags.Node, Nodes: []admin.NodeStatus{}}
 	}
 	out := n.status()
+	if s.member != nil {
+		out.Nodes = withMembers(out.Nodes, s.member.Known())
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	out.Log.Bytes, out.Log.MostBytes, _ = s.log.Size(ctx) // 0 where the log does not answer
@@ -55,9 +59,24 @@ func (n *node) status() admin.ClusterStatus {
 		row.LagSeconds = n.heads.since(row.Applied, now).Seconds()
 		out.Nodes = append(out.Nodes, row)
 	}
-	slices.SortFunc(out.Nodes, func(a, b admin.NodeStatus) int { return cmp.Compare(a.Node, b.Node) })
+	slices.SortFunc(out.Nodes, byName)
 	return out
 }
+
+// withMembers adds the members of etcd whose nodes have not written their state yet: they were added and not started, or
+// have just begun. One that never started has no name in etcd, and is shown by its HOST:PORT.
+func withMembers(nodes []admin.NodeStatus, members []etcdlog.Peer) []admin.NodeStatus {
+	for _, p := range members {
+		name := cmp.Or(p.Name, hostOf(p))
+		if !slices.ContainsFunc(nodes, func(n admin.NodeStatus) bool { return n.Node == name }) {
+			nodes = append(nodes, admin.NodeStatus{Node: name, Role: roleJoining, URL: formerPort(p.URL)})
+		}
+	}
+	slices.SortFunc(nodes, byName)
+	return nodes
+}
+
+func byName(a, b admin.NodeStatus) int { return cmp.Compare(a.Node, b.Node) }
 
 // heads are the positions of the newest batch that any node had at the last readings of their states.
 type heads struct {

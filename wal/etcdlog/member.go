@@ -228,6 +228,14 @@ type Peer struct {
 	URL  string // where the other members reach it
 }
 
+// Known returns the members that this one knows of, in no order. It asks nobody.
+func (m *Member) Known() (all []Peer) {
+	for _, p := range m.etcd.Server.Cluster().Members() {
+		all = append(all, Peer{p.Name, strings.Join(p.PeerURLs, ",")})
+	}
+	return all
+}
+
 // Members returns all members, by name.
 func (m *Member) Members(ctx context.Context) ([]Peer, error) {
 	r, err := m.list(ctx)
