@@ -150,6 +150,7 @@ func (l *life) rightOutcome(a *attempt, d *hookDelivery, r *webhook.Result, o *w
 	tries := d.now.tries
 	d.last = false
 	if r.Status/100 != 2 && d.after != l.pump.changes[a.task.Target] {
+		d.anew++
 		l.rightAnew(a, tries, r, o)
 		return
 	}

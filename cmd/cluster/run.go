@@ -54,7 +54,7 @@ func (s *Served) live(ctx context.Context) (again bool, err error) {
 	})
 	beside.Go(func() { _ = n.look(life) })
 	beside.Go(func() { s.watch(life, n) })
-	beside.Go(func() { n.maker.Run(life) })
+	go n.maker.Run(life) // nobody waits for it: the folder of snapshots may not answer
 	switch err := n.follow(ctx); {
 	case err == nil:
 		return s.own(ctx, n)

@@ -76,9 +76,7 @@ func (e *Engine) catchUp() error {
 	}
 	ctx, cancel := context.WithCancel(e.ending)
 	defer cancel()
-	if e.Config.Starting != nil {
-		defer context.AfterFunc(e.Config.Starting, cancel)()
-	}
+	defer context.AfterFunc(e.Config.starting(), cancel)()
 	err := e.readAll(ctx, e.catching)
 	if err == nil || ctx.Err() != nil {
 		return err

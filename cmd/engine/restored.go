@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"pixd/actors/catchup"
 	"pixd/actors/ledger"
@@ -87,10 +88,7 @@ func (e *Engine) canCatchUp(m *restored.Mark) error {
 	if e.Config.Uncaught != nil {
 		return e.Config.Uncaught
 	}
-	ctx := e.Config.Starting
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	ctx := e.Config.starting()
 	ask := func(ctx context.Context) error {
 		_, err := e.scheme.Movements(ctx, max(1, m.From()), "", 1)
 		return err
@@ -132,14 +130,29 @@ func (e *Engine) writeShared(ops ...wal.Op) error {
 	return e.Store.WriteRows(wal.Shared, ops...)
 }
 
+// folderWithin is how long the start of a restored journal waits for the folder of snapshots.
+const folderWithin = 10 * time.Second
+
 // epochElsewhere returns the largest epoch in the folder of snapshots: another journal may have been
-// restored from the same snapshot.
+// restored from the same snapshot. The folder may be on another machine, which does not answer.
 func (e *Engine) epochElsewhere() uint64 {
-	epoch, err := snapshot.LastEpoch(e.Config.files(), e.Config.snapshotDir())
-	if err != nil {
-		e.Config.Log.Warn("epochs of earlier snapshots not read", "error", err)
+	ctx, cancel := context.WithTimeout(e.Config.starting(), folderWithin)
+	defer cancel()
+	read := make(chan uint64, 1)
+	go func() {
+		epoch, failed := snapshot.LastEpoch(e.Config.files(), e.Config.snapshotDir())
+		if failed != nil {
+			e.Config.Log.Warn("epochs of earlier snapshots not read", "error", failed)
+		}
+		read <- epoch
+	}()
+	select {
+	case epoch := <-read:
+		return epoch
+	case <-ctx.Done():
+		e.Config.Log.Warn("epochs of earlier snapshots not read: their folder does not answer")
+		return 0
 	}
-	return epoch
 }
 
 // returnsOf asks the scheme which returns it has of a payment that an account received.

@@ -141,7 +141,7 @@ func (e *Engine) makeSnapshots() (err error) {
 	if e.snapshots, err = snapshots.NewMaker(e.Config.SnapshotOptions(snapshots.Options{
 		Store: e.Store, Now: e.Clock.Now, Raise: e.Config.alerts.RaiseGeneral, Ending: e.ending,
 	})); err == nil {
-		e.work.Go(func() { e.snapshots.Run(e.ending) })
+		go e.snapshots.Run(e.ending) // nobody waits for it: the folder may not answer
 	}
 	return err
 }

@@ -251,7 +251,13 @@ func goesOn(kept *vfs.MemFS, held []answered) error {
 	if err != nil {
 		return err
 	}
-	names, _ := kept.List("data/snapshots")
+	var names []string
+	for range 1000 { // no start waits until the folder of snapshots is cleared up
+		if names, _ = kept.List("data/snapshots"); !slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(n, ".tmp") }) {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 	if slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(n, ".tmp") }) {
 		return fmt.Errorf("left after a start: %q", names)
 	}

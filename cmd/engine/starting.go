@@ -1,14 +1,21 @@
 package engine
 
-import "pixd/wal"
+import (
+	"context"
+
+	"pixd/wal"
+)
+
+// starting returns a context that ends once the start must end.
+func (c *Config) starting() context.Context {
+	if c.Starting == nil {
+		return context.Background()
+	}
+	return c.Starting
+}
 
 // goesOn returns an error once the start must end.
-func (c *Config) goesOn() error {
-	if c.Starting == nil {
-		return nil
-	}
-	return c.Starting.Err()
-}
+func (c *Config) goesOn() error { return c.starting().Err() }
 
 // startReader is the journal as a start reads it: a reader of many records ends where the start
 // must end.

@@ -61,25 +61,48 @@ type Maker struct {
 	check        *admin.SnapshotCheck // the verification that runs; nil: none
 	checked      *admin.SnapshotCheck // the one that ended last since the start; nil: none
 	ended        bool
+	left         bool      // Close has left work undone: it removes nothing any more, which may be another Maker's by then
 	latest       time.Time // when the newest snapshot in the folder was made, as it was read last; zero: there is none
 	looked       bool      // the folder could be read
 	// What only the snapshot that is being made uses:
 	sums   map[string]string  // SHA-256 of the journal's tables, by their paths in a copy
 	newest *snapshot.Manifest // of the one made last since the start; nil: none was
-	work   sync.WaitGroup
+
+	swept   chan struct{}  // closed when what a crash has left in Dir is removed, or cannot be
+	copying sync.WaitGroup // what uses Store
+	work    sync.WaitGroup // that, and what uses Dir
 }
 
-// NewMaker makes a maker, after it has removed what a crash has left of an unfinished snapshot, and of a
-// verification.
+// NewMaker makes a maker, after it has removed what a crash has left of an unfinished snapshot in the data folder. The folder
+// of snapshots may be on another machine, which does not answer: no start waits for it, and none fails because of it.
 func NewMaker(o Options) (*Maker, error) {
-	if err := errors.Join(
-		o.FS.RemoveAll(filepath.Join(o.DataDir, checkpointFolder)), o.FS.RemoveAll(filepath.Join(o.Dir, verifyFolder)), snapshot.Sweep(o.FS, o.Dir),
-	); err != nil {
-		return nil, fmt.Errorf("what an unfinished snapshot or a verification has left: %w", err)
+	if err := o.FS.RemoveAll(filepath.Join(o.DataDir, checkpointFolder)); err != nil {
+		return nil, fmt.Errorf("what an unfinished snapshot has left: %w", err)
 	}
-	s := &Maker{Options: o}
-	go s.watchFolder() // nobody waits for it: a folder elsewhere may not answer
+	s := &Maker{Options: o, swept: make(chan struct{})}
+	go func() {
+		s.sweep()
+		s.watchFolder()
+	}()
 	return s, nil
+}
+
+// sweep removes what a crash has left of an unfinished snapshot, and of a verification, in the folder of snapshots.
+func (s *Maker) sweep() {
+	defer close(s.swept)
+	if err := errors.Join(s.FS.RemoveAll(filepath.Join(s.Dir, verifyFolder)), snapshot.Sweep(s.FS, s.Dir)); err != nil && s.Ending.Err() == nil {
+		s.Raise(AlertFailed, "what an unfinished snapshot or a verification has left is not removed: "+err.Error())
+	}
+}
+
+// awaitSweep waits until nothing is removed any more of what a crash has left.
+func (s *Maker) awaitSweep(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.swept:
+		return nil
+	}
 }
 
 // Run makes a snapshot each Every, counted from the newest one in the folder, until ctx ends. It
@@ -142,33 +165,54 @@ func (s *Maker) Start(base string) (admin.SnapshotRun, error) {
 
 // begin begins a snapshot upon the one of a path; empty: it has all its files.
 func (s *Maker) begin(upon string) (admin.SnapshotRun, error) {
+	need, err := s.needs(upon)
+	if err == nil {
+		err = s.room(aSnapshot, need) // without the lock, which figures need: the folder may not answer
+	}
+	if err != nil {
+		return admin.SnapshotRun{}, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.ended:
-		return admin.SnapshotRun{}, errEnded
-	case s.run != nil:
-		return *s.run, errRuns
-	}
-	need := s.Store.DiskUsage()
-	if upon != "" {
-		need = 0 // how much has changed is known once the copy is read: see packing
-	}
-	if err := s.room(aSnapshot, need); err != nil {
+	if err := s.mayBegin(); err != nil {
 		return admin.SnapshotRun{}, err
 	}
 	s.run = &admin.SnapshotRun{StartedAt: s.Now(), Stage: "copying"}
 	if upon != "" {
 		s.run.Base = filepath.Base(upon)
 	}
+	s.copying.Add(1)
 	s.work.Add(1)
 	go s.carryOut(upon)
 	return *s.run, nil
 }
 
+// mayBegin returns an error where no snapshot may begin now. It is called with the lock.
+func (s *Maker) mayBegin() error {
+	switch {
+	case s.ended:
+		return errEnded
+	case s.run != nil:
+		return errRuns
+	}
+	return nil
+}
+
+// needs returns how many bytes a snapshot upon the one of a path may need.
+func (s *Maker) needs(upon string) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.mayBegin(); err != nil || upon != "" {
+		return 0, err // how much has changed is known once the copy is read: see packing
+	}
+	return s.Store.DiskUsage(), nil
+}
+
 // checkpoint copies the journal into the folder, which must be on its file system, and returns
-// the job to pack it.
-func (s *Maker) checkpoint(folder string) (j journal.PackJob, err error) {
+// the job to pack it. After it the store is not used.
+func (s *Maker) checkpoint(ctx context.Context, folder string) (j journal.PackJob, err error) {
+	defer s.copying.Done()
+	s.awaitSecond(ctx)
 	if err := s.FS.RemoveAll(folder); err != nil {
 		return j, err
 	}
@@ -224,9 +268,15 @@ func (s *Maker) failed(path string, err error) {
 // the removing fails, it returns both the snapshot's path and an error.
 func (s *Maker) create(ctx context.Context, base string) (path string, err error) {
 	folder := filepath.Join(s.DataDir, checkpointFolder)
-	defer func() { err = errors.Join(err, s.FS.RemoveAll(folder)) }()
-	s.awaitSecond(ctx)
-	job, err := s.checkpoint(folder)
+	defer func() {
+		if !s.isLeft() {
+			err = errors.Join(err, s.FS.RemoveAll(folder))
+		}
+	}()
+	job, err := s.checkpoint(ctx, folder)
+	if err == nil {
+		err = s.awaitSweep(ctx)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -243,8 +293,11 @@ func (s *Maker) create(ctx context.Context, base string) (path string, err error
 	if why := context.Cause(ctx); why != nil && path == "" {
 		err = why // what ended the work, in place of what it says of its end
 	}
+	if err != nil && !s.isLeft() {
+		err = errors.Join(err, snapshot.Sweep(s.FS, s.Dir))
+	}
 	if err != nil {
-		return "", errors.Join(err, snapshot.Sweep(s.FS, s.Dir))
+		return "", err
 	}
 	if err := s.learn(path, tables); err != nil {
 		return "", err
@@ -269,13 +322,35 @@ func (s *Maker) awaitSecond(ctx context.Context) {
 	}
 }
 
+// closeWithin is how long Close waits for what is done in the folder of snapshots.
+const closeWithin = 2 * time.Second
+
 // Close waits for the snapshot that is being made and for the verification, which the engine's end cuts
-// short, and refuses every later one.
+// short, and refuses every later one. The store is not used after it; work in a folder that does not answer is left to itself.
 func (s *Maker) Close() {
 	s.mu.Lock()
 	s.ended = true
 	s.mu.Unlock()
-	s.work.Wait()
+	s.copying.Wait()
+	ended := make(chan struct{})
+	go func() {
+		s.work.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(closeWithin):
+		s.mu.Lock()
+		s.left = true
+		s.mu.Unlock()
+		s.Log.Warn("the folder of snapshots does not answer, and is not waited for", "folder", s.Dir)
+	}
+}
+
+func (s *Maker) isLeft() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.left
 }
 
 // Runs implements admin.Snapshots.

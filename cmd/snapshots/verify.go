@@ -30,23 +30,41 @@ func (s *Maker) Verify(file string) (admin.SnapshotCheck, error) {
 	if err != nil {
 		return admin.SnapshotCheck{}, err
 	}
+	if err := s.mayVerify(); err != nil {
+		return admin.SnapshotCheck{}, err
+	}
+	if err := s.room(verification, need); err != nil { // without the lock, as in begin
+		return admin.SnapshotCheck{}, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.ended:
-		return admin.SnapshotCheck{}, errEnded
-	case s.check != nil:
-		return admin.SnapshotCheck{}, errVerifies
-	case s.run != nil:
-		return admin.SnapshotCheck{}, errRuns
-	}
-	if err := s.room(verification, need); err != nil {
+	if err := s.mayVerifyNow(); err != nil {
 		return admin.SnapshotCheck{}, err
 	}
 	s.check = &admin.SnapshotCheck{File: file, StartedAt: s.Now(), Stage: "checksum"}
 	s.work.Add(1)
 	go s.carryOutCheck(filepath.Join(s.Dir, file))
 	return *s.check, nil
+}
+
+// mayVerify returns an error where no verification may begin now.
+func (s *Maker) mayVerify() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mayVerifyNow()
+}
+
+// mayVerifyNow is mayVerify with the lock.
+func (s *Maker) mayVerifyNow() error {
+	switch {
+	case s.ended:
+		return errEnded
+	case s.check != nil:
+		return errVerifies
+	case s.run != nil:
+		return errRuns
+	}
+	return nil
 }
 
 // unpackedSize returns how many bytes the snapshot of a name has once it is unpacked. Of one that cannot be
@@ -102,11 +120,17 @@ func (s *Maker) checkRoom() error {
 
 // verify verifies the snapshot in a file.
 func (s *Maker) verify(ctx context.Context, file string) (*admin.SnapshotTotals, error) {
+	if err := s.awaitSweep(ctx); err != nil {
+		return nil, err
+	}
 	j := verifyJob{File: file, TempDir: filepath.Join(s.Dir, verifyFolder)}
 	if err := errors.Join(s.FS.RemoveAll(j.TempDir), s.FS.MkdirAll(j.TempDir, 0o700)); err != nil {
 		return nil, err
 	}
 	defer func() {
+		if s.isLeft() {
+			return
+		}
 		if err := s.FS.RemoveAll(filepath.Join(s.Dir, verifyFolder)); err != nil {
 			s.Log.Error("what a verification has left is not removed", "error", err)
 		}

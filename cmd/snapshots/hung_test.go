@@ -1,0 +1,184 @@
+package snapshots
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"pixd/actors/pix"
+	"pixd/cmd/journal"
+	"pixd/wal"
+)
+
+// elsewhere is a file system whose folder backup does not answer, or fails, while gate is there.
+type elsewhere struct {
+	vfs.FS
+	gate func() error
+}
+
+func (f *elsewhere) at(name string) error {
+	if strings.HasPrefix(name, "backup") {
+		return f.gate()
+	}
+	return nil
+}
+
+// RemoveAll implements vfs.FS.
+func (f *elsewhere) RemoveAll(name string) error {
+	if err := f.at(name); err != nil {
+		return err
+	}
+	return f.FS.RemoveAll(name)
+}
+
+// MkdirAll implements vfs.FS.
+func (f *elsewhere) MkdirAll(name string, perm os.FileMode) error {
+	if err := f.at(name); err != nil {
+		return err
+	}
+	return f.FS.MkdirAll(name, perm)
+}
+
+// List implements vfs.FS.
+func (f *elsewhere) List(name string) ([]string, error) {
+	if err := f.at(name); err != nil {
+		return nil, err
+	}
+	return f.FS.List(name)
+}
+
+// GetDiskUsage implements vfs.FS.
+func (f *elsewhere) GetDiskUsage(name string) (vfs.DiskUsage, error) {
+	if err := f.at(name); err != nil {
+		return vfs.DiskUsage{}, err
+	}
+	return vfs.DiskUsage{AvailBytes: 1 << 40, TotalBytes: 1 << 40}, nil
+}
+
+// within fails the test where fn has not returned soon.
+func within(t *testing.T, what string, fn func()) {
+	t.Helper()
+	ended := make(chan struct{})
+	go func() { defer close(ended); fn() }()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Fatalf("%s waits for the folder", what)
+	}
+}
+
+func hungMaker(t *testing.T, fs *elsewhere, raise func(kind, message string)) (*Maker, context.CancelFunc) {
+	t.Helper()
+	store, err := wal.Open(wal.Options{Dir: "data/journal", FS: fs, Hard: journal.HardSettings("99999004")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	ending, end := context.WithCancel(t.Context())
+	var s *Maker
+	within(t, "a start", func() {
+		s, err = NewMaker(Options{
+			DataDir: "data", Dir: "backup", ISPB: "99999004", Keep: 9, Full: 1, FS: fs, Store: store, Ending: ending, Raise: raise,
+			Now: func() pix.Millis { return 1_790_000_000_000 }, Log: slog.New(slog.DiscardHandler),
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, end
+}
+
+// TestFolderHangs checks that a folder of snapshots that does not answer keeps no start, no figures and no end waiting, and
+// that a snapshot is made once it answers.
+func TestFolderHangs(t *testing.T) {
+	answers := make(chan struct{})
+	s, end := hungMaker(t, &elsewhere{vfs.NewMem(), func() error { <-answers; return nil }}, func(kind, message string) { t.Error(kind, message) })
+	begun := make(chan error, 2)
+	go func() { _, err := s.Start(""); begun <- err }()
+	go func() { _, err := s.Verify("pixd-20260921T141320Z-1.snap"); begun <- err }()
+	time.Sleep(50 * time.Millisecond)
+	within(t, "Runs", func() { s.Runs() })
+	within(t, "Checks", func() { s.Checks() })
+	within(t, "/metrics", func() {
+		out := make(chan prometheus.Metric, 100)
+		s.Collect(out)
+	})
+	close(answers)
+	if err1, err2 := <-begun, <-begun; (err1 == nil) == (err2 == nil) { // there is no such snapshot
+		t.Error(err1, err2)
+	}
+	within(t, "the snapshot", func() {
+		for _, last := s.Runs(); last == nil || last.Path == ""; _, last = s.Runs() {
+			time.Sleep(time.Millisecond)
+		}
+	})
+	end()
+	s.Close()
+}
+
+// TestEndBesideHungFolder checks that the end waits for a snapshot's use of the journal, and not for a folder that does not
+// answer; and that what ends afterwards removes nothing, which may be another's.
+func TestEndBesideHungFolder(t *testing.T) {
+	answers, waits := make(chan struct{}), make(chan struct{}, 100)
+	var left atomic.Int64 // so many calls are answered
+	left.Store(1 << 40)
+	s, end := hungMaker(t, &elsewhere{vfs.NewMem(), func() error {
+		if left.Add(-1) < 0 {
+			waits <- struct{}{}
+			<-answers
+		}
+		return nil
+	}}, func(string, string) {})
+	looked := func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.looked
+	}
+	for !looked() {
+		time.Sleep(time.Millisecond)
+	}
+	left.Store(2) // is there room?
+	if _, err := s.Start(""); err != nil {
+		t.Fatal(err)
+	}
+	<-waits
+	end()
+	began := time.Now()
+	within(t, "the end", s.Close)
+	if took := time.Since(began); took < closeWithin {
+		t.Errorf("it has waited for %v alone", took)
+	}
+	if err := s.FS.MkdirAll("data/checkpoint/of-another", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	close(answers)
+	s.work.Wait()
+	if _, err := s.FS.Stat("data/checkpoint/of-another"); err != nil {
+		t.Errorf("what another makes is removed: %v", err)
+	}
+	if _, err := s.Start(""); !errors.Is(err, errEnded) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+// TestFolderFails checks that an engine starts beside a folder of snapshots that cannot be read, and tells of it.
+func TestFolderFails(t *testing.T) {
+	told := make(chan string, 1)
+	s, end := hungMaker(t, &elsewhere{vfs.NewMem(), func() error { return errors.New("stale file handle") }}, func(kind, message string) { told <- kind + ": " + message })
+	if got := <-told; !strings.HasPrefix(got, AlertFailed+": what an unfinished snapshot") || !strings.Contains(got, "stale file handle") {
+		t.Error(got)
+	}
+	if _, err := s.Start(""); err == nil || !strings.Contains(err.Error(), "stale file handle") {
+		t.Errorf("a snapshot: %v", err)
+	}
+	end()
+	s.Close()
+}
