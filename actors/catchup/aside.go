@@ -1,10 +1,10 @@
 package catchup
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,7 +60,9 @@ type kept struct {
 // called once, before anything else.
 func (a *Aside) Load() error {
 	a.known, a.accounts, a.payments = map[string]bool{}, map[pix.AccountID]int{}, map[string]bool{}
-	all, err := a.read("")
+	all, err := a.read("", nil, math.MaxInt, func(key []byte, why error) {
+		a.Alerts.Raise(0, ledger.Alert{Kind: AlertAside, Message: fmt.Sprintf("a movement that is kept aside cannot be read, and is never booked: named value %q: %v", key, why)})
+	})
 	for i := range all {
 		number, err := strconv.ParseUint(string(all[i].key[len(all[i].key)-16:]), 16, 64)
 		if err != nil {
@@ -75,16 +77,22 @@ func (a *Aside) Load() error {
 	return err
 }
 
-// read returns the movements whose name goes on with prefix, in the scheme's order.
-func (a *Aside) read(prefix string) (all []kept, err error) {
+// read returns the movements whose name goes on with prefix, in the scheme's order: those behind a key, where it is not nil,
+// and at most so many. What cannot be read is passed over.
+func (a *Aside) read(prefix string, after []byte, most int, unreadable func(key []byte, why error)) (all []kept, err error) {
 	lo := wal.MetaKey(metaAside + prefix)
-	err = a.Scan(lo, wal.PrefixEnd(lo), func(k, v []byte) (bool, error) {
+	hi := wal.PrefixEnd(lo)
+	if after != nil {
+		lo = append(slices.Clone(after), 0)
+	}
+	err = a.Scan(lo, hi, func(k, v []byte) (bool, error) {
 		m, err := provider.DecodeMovement(v)
 		if err != nil {
-			return false, fmt.Errorf("named value %q: %w", k, err)
+			unreadable(k, err)
+			return true, nil
 		}
 		all = append(all, kept{slices.Clone(k), m})
-		return true, nil
+		return len(all) < most, nil
 	})
 	return all, err
 }
@@ -113,12 +121,28 @@ func (a *Aside) note(m *scheme.Movement, by int) {
 	}
 }
 
+// keptBytes is how many bytes of movements are kept aside with one write, at most, and one movement more.
+const keptBytes = 1 << 20
+
 // keep keeps movements aside, raises an alert where one is the first of its account, and returns how many
 // are new.
 func (a *Aside) keep(all []unbooked) (added uint64, err error) {
+	for len(all) > 0 && err == nil {
+		var n int
+		n, all, err = a.keepSome(all)
+		added += uint64(n)
+	}
+	return added, err
+}
+
+// keepSome keeps the first of some movements aside, and returns how many are new, and the others.
+func (a *Aside) keepSome(all []unbooked) (added int, left []unbooked, err error) {
 	var ops []wal.Op
 	var fresh []unbooked
-	for _, u := range all {
+	bytes := 0
+	for len(all) > 0 && bytes < keptBytes {
+		u := all[0]
+		all = all[1:]
 		if a.known[identity(u.movement)] || slices.ContainsFunc(fresh, func(f unbooked) bool { return identity(f.movement) == identity(u.movement) }) {
 			continue
 		}
@@ -126,12 +150,13 @@ func (a *Aside) keep(all []unbooked) (added uint64, err error) {
 		a.next++
 		ops = append(ops, wal.Op{Kind: wal.OpSet, Key: wal.MetaKey(name), Value: provider.EncodeMovement(u.movement)})
 		fresh = append(fresh, u)
+		bytes += len(ops[len(ops)-1].Value)
 	}
 	if len(ops) == 0 {
-		return 0, nil
+		return 0, all, nil
 	}
 	if err := a.Write(ops...); err != nil {
-		return 0, fmt.Errorf("keep movements aside: %w", err)
+		return 0, all, fmt.Errorf("keep movements aside: %w", err)
 	}
 	for _, u := range fresh {
 		a.Log.Warn("a movement of the scheme is kept aside", append([]any{"kind", Kind(u.movement), "why", u.why}, Names(u.movement)...)...)
@@ -140,7 +165,7 @@ func (a *Aside) keep(all []unbooked) (added uint64, err error) {
 			a.alert(u.movement, u.why)
 		}
 	}
-	return uint64(len(fresh)), nil
+	return len(fresh), all, nil
 }
 
 func (a *Aside) alert(m *scheme.Movement, why error) {
@@ -171,71 +196,4 @@ func (a *Aside) Count() (n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.known)
-}
-
-// Book books what is kept aside of accounts that are known by now. What cannot be booked stays. It is not
-// called twice at once.
-func (r *Runner) Book() {
-	a := r.Aside
-	a.mu.Lock()
-	ids := make([]pix.AccountID, 0, len(a.accounts))
-	for id := range a.accounts {
-		ids = append(ids, id)
-	}
-	a.mu.Unlock()
-	for _, id := range ids {
-		if !r.Known(id) {
-			continue
-		}
-		err := r.bookOf(id)
-		if r.failed == nil {
-			r.failed = map[pix.AccountID]string{}
-		}
-		if now := fmt.Sprint(err); err != nil && r.failed[id] != now {
-			r.failed[id] = now
-			r.Log.Error("movements that are kept aside cannot be booked", "account", id.String(), "error", err)
-		}
-	}
-}
-
-// bookOf books what is kept aside of an account, again and again while something becomes bookable: a report
-// may stand before its payment where both are of one instant.
-func (r *Runner) bookOf(id pix.AccountID) error {
-	for {
-		all, err := r.Aside.read(id.String() + "/")
-		if err != nil {
-			return err
-		}
-		var failed []error
-		for i := range all {
-			if err := r.bookKept(&all[i]); err != nil {
-				failed = append(failed, fmt.Errorf("%s of %s: %w", Kind(&all[i].movement), all[i].movement.Notice.EndToEnd, err))
-			}
-		}
-		if len(failed) == 0 || len(failed) == len(all) {
-			return errors.Join(failed...)
-		}
-	}
-}
-
-func (r *Runner) bookKept(k *kept) error {
-	m := &k.movement
-	if err := r.reserve(context.Background(), []scheme.Movement{*m}); err != nil {
-		return err
-	}
-	done := make(chan error, 1)
-	r.book(m, func(m *scheme.Movement, changed bool, err error) {
-		if changed {
-			r.show(m)
-		}
-		done <- err
-	})
-	if err := <-done; err != nil {
-		return err
-	}
-	if err := r.Aside.Write(wal.Op{Kind: wal.OpDelete, Key: k.key}); err != nil {
-		return err
-	}
-	r.Aside.note(m, -1)
-	return nil
 }

@@ -175,11 +175,11 @@ type Movement struct {
 // MovementPage is a page of movements.
 type MovementPage struct {
 	Movements []Movement // there may be fewer than were asked for, also none, in any page
-	Next      string     // where the next page begins, 1 to MaxAfter bytes; empty: this is the last page
+	Next      string     // where the next page begins, 1 to MaxAfter characters; empty: this is the last page
 	Left      int        // with the first page: about how many movements follow it; 0: the scheme does not say, or none
 }
 
-// MaxAfter is the largest number of bytes in MovementPage.Next.
+// MaxAfter is the largest number of characters in MovementPage.Next.
 const MaxAfter = 256
 
 // Book is the scheme's book of settled movements, in base units. Its sums only grow, except

@@ -1,6 +1,7 @@
 package auditor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -20,6 +21,9 @@ const (
 	readEvery = 250 * time.Millisecond
 	patience  = 30 * time.Second
 )
+
+// bookWithin is the longest time for reading the scheme's book: page by page, each of which has a far shorter one.
+const bookWithin = 10 * time.Minute
 
 func (a *Auditor) patient() time.Duration {
 	if a.Patience != 0 {
@@ -62,7 +66,7 @@ func (a *Auditor) Derive(ctx context.Context, r *audit.Report) (*audit.Books, er
 // book reads the scheme's book of settled payments. A scheme that does not answer in time is
 // reported like a scheme that cannot be reached.
 func (a *Auditor) book(ctx context.Context) (scheme.Book, error) {
-	ctx, cancel := context.WithTimeout(ctx, a.patient())
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(a.Patience, bookWithin))
 	defer cancel()
 	b, err := a.Book(ctx)
 	if err != nil {

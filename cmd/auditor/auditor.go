@@ -43,7 +43,7 @@ type Options struct {
 // how far that one is, and what came of the last.
 type Auditor struct {
 	Options
-	Patience time.Duration // longest time of an audit, set by tests; 0: 30 s
+	Patience time.Duration // in place of patience and bookWithin, set by tests
 
 	mu    sync.Mutex
 	run   *admin.AuditRun // the audit that runs; nil: none

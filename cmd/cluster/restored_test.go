@@ -141,6 +141,41 @@ func TestNodeCatchesUpLater(t *testing.T) {
 	}
 }
 
+// TestNodeAsksOnce checks that a node which could not ask the scheme for movements does not ask at its next takeover: it would
+// wait once more, and nobody serves meanwhile. A first start accepts the gap, a later one finds that it was accepted.
+func TestNodeAsksOnce(t *testing.T) {
+	t.Parallel()
+	dir := filled(t, "x")
+	store := aStore(t, dir, false)
+	op, err := (&restored.Mark{Position: 1, Newest: 1, Taken: 1, Restored: 2}).Op()
+	if err := errors.Join(err, store.WriteRows(wal.Shared, op), store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	port := waltest.FreePorts(t, 1, 2)[0]
+	for _, accepts := range []bool{true, false} {
+		c, f := engine.Defaults(), Defaults()
+		c.AdminToken, c.ISPB, c.SchemeSecret, c.Scheme = "token", agreedISPB, schemeSecret, "http://127.0.0.1:1"
+		c.Listen, c.AdminListen, c.DataDir, c.SchemeTimeout, c.AcceptRestoredGap = "127.0.0.1:0", "127.0.0.1:0", dir, 100*time.Millisecond, accepts
+		c.Log, c.OnFailure = slog.New(slog.DiscardHandler), func(err error) { t.Error(err) }
+		f.Node, f.Listen, f.Peers = "a", port, "a=http://"+port
+		s, err := Serve(t.Context(), c, f, engine.Build{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for until := time.Now().Add(time.Minute); s.engine.Load() == nil; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(until) {
+				t.Fatal("it never serves")
+			}
+		}
+		if s.config.Uncaught == nil || s.uncaughtAt == 0 {
+			t.Errorf("accepts %v: it would ask again: %v, %v", accepts, s.config.Uncaught, s.uncaughtAt)
+		}
+		if err := s.Shutdown(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestMayCatchUp checks for how long a node does not try to catch up again.
 func TestMayCatchUp(t *testing.T) {
 	now := 10 * time.Hour

@@ -137,6 +137,9 @@ func (s *Served) own(ctx context.Context, n *node) (again bool, err error) {
 	if err != nil {
 		return false, err // the engine has closed the journal; another node takes over
 	}
+	if why := e.Unasked(); why != nil && s.config.Uncaught == nil {
+		s.config.Uncaught, s.uncaughtAt = why, s.elapsed()
+	}
 	s.engine.Store(e)
 	n.become(roleOwner)
 	s.meters.takeovers.Inc()

@@ -111,9 +111,9 @@ func (e *Engine) readAll(ctx context.Context, s *catchup.State) error {
 	}
 }
 
-// schemesBook reads the scheme's book.
+// schemesBook reads the scheme's book, of any number of pages, each of which has --scheme-timeout.
 func (e *Engine) schemesBook(ctx context.Context) (b scheme.Book, err error) {
-	err = catchup.Try(ctx, e.Config.SchemeTimeout, func(ctx context.Context) error {
+	err = catchup.Try(ctx, e.Config.SchemeTimeout, func(context.Context) error {
 		b, err = e.scheme.Book(ctx)
 		return err
 	})

@@ -63,6 +63,9 @@ func (k *told) Book(ctx context.Context) (scheme.Book, error) {
 			return *b, err
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return scheme.Book{}, err
+	}
 	return k.Scheme.Book(ctx)
 }
 
@@ -340,6 +343,22 @@ func TestCatchUpAsks(t *testing.T) {
 	again := w.at(serveHarness(t, fs, backTo("new"), k.between))
 	if one, other := again.found(p.TransactionID), again.found(bad.TransactionID); one.Status != "settled" || other.Status != "rejected" || k.asked != 2 {
 		t.Errorf("%s, %s, asked %d times", one.Status, other.Status, k.asked)
+	}
+}
+
+// TestCatchUpReadsLongBook checks that the scheme's book may have so many pages that reading it takes longer than a question.
+func TestCatchUpReadsLongBook(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewMem()
+	w := newHarness(t, fs)
+	file := w.snap()
+	w.receives(5_000, "")
+	w.stop()
+	restoredAt(t, fs, file, "new")
+	k := &told{book: func() (*scheme.Book, error) { time.Sleep(300 * time.Millisecond); return nil, nil }}
+	again := w.at(serveHarness(t, fs, backTo("new"), k.between, func(c *Config) { c.SchemeTimeout = 100 * time.Millisecond }))
+	if got := again.moneyNow(); !strings.HasPrefix(got, "balance 1005000 ") {
+		t.Error(got)
 	}
 }
 

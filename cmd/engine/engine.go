@@ -58,6 +58,7 @@ type Engine struct {
 	catchup   *catchup.Runner
 	gap       *restored.Mark // what the journal lacks; nil: it was not restored, or has caught up
 	accepted  bool           // that gap was accepted at an earlier start
+	unasked   error          // see Unasked
 	catching  *catchup.State // of the catch-up of a restored journal; nil: it is not to catch up
 	auditor   *auditor.Auditor
 	endAudits context.CancelFunc
@@ -239,7 +240,7 @@ func (e *Engine) connectProvider() error {
 	if err != nil {
 		return err
 	}
-	o.Stated = e.stated
+	o.Stated, o.PageWithin = e.stated, c.SchemeTimeout
 	began := time.Now()
 	e.lanes, o.Conns = transfer.NewLanes(func() time.Duration { return time.Since(began) }), transfer.Calls
 	e.provider, err = provider.New(o)

@@ -54,7 +54,7 @@ func (e *Engine) take(m *restored.Mark, unasked error) error {
 		return err
 	}
 	names := []any{"since", u.Since().String(), "newest", u.Newest.String(), "position", u.Position, "epoch", u.Epoch, "deliveries_held", u.Held}
-	if unasked == nil {
+	if e.unasked = unasked; unasked == nil {
 		e.catching = state
 		e.Config.Log.Info("a restored journal catches up with the scheme", names...)
 		return nil
@@ -70,8 +70,8 @@ func (e *Engine) catchUpLater() error {
 	if e.gap, e.accepted = m, true; err != nil || m == nil {
 		return err
 	}
-	if unasked := e.canCatchUp(m); unasked != nil {
-		e.Config.Log.Warn("a restored journal whose gap was accepted still cannot catch up with the scheme", "since", m.Since().String(), "error", unasked)
+	if e.unasked = e.canCatchUp(m); e.unasked != nil {
+		e.Config.Log.Warn("a restored journal whose gap was accepted still cannot catch up with the scheme", "since", m.Since().String(), "error", e.unasked)
 		return e.Config.goesOn()
 	}
 	if e.catching, err = catchup.Find(e.Store); err == nil && e.catching == nil {
@@ -81,6 +81,10 @@ func (e *Engine) catchUpLater() error {
 	}
 	return err
 }
+
+// Unasked returns why the scheme could not be asked for the movements since a restore, so that the journal is served without
+// them; nil: it could, or there was no need. Asked again at once, it may take as long again.
+func (e *Engine) Unasked() error { return e.unasked }
 
 // canCatchUp returns an error where the scheme cannot be asked for movements. It is asked several times
 // before a gap is accepted.
@@ -93,7 +97,7 @@ func (e *Engine) canCatchUp(m *restored.Mark) error {
 		_, err := e.scheme.Movements(ctx, max(1, m.From()), "", 1)
 		return err
 	}
-	if e.Config.AcceptRestoredGap {
+	if e.Config.AcceptRestoredGap && !e.accepted {
 		return catchup.Try(ctx, e.Config.SchemeTimeout, ask)
 	}
 	within, cancel := context.WithTimeout(ctx, e.Config.SchemeTimeout)

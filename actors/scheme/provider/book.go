@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+	"unicode/utf8"
 
 	"pixd/actors/pix"
 	"pixd/actors/redact"
@@ -80,7 +81,7 @@ func TellBook(b scheme.Book) Book {
 	return m
 }
 
-// maxAfter is the largest number of bytes in a BookQuestion's After.
+// maxAfter is the largest number of characters in a BookQuestion's After.
 const maxAfter = 64
 
 // ReadBookQuestion reads a request to PathBook.
@@ -88,7 +89,7 @@ func ReadBookQuestion(body []byte) (q BookQuestion, err error) {
 	if err := decode(body, &q, false); err != nil {
 		return q, err
 	}
-	if q.Limit < 0 || len(q.After) > maxAfter {
+	if q.Limit < 0 || utf8.RuneCountInString(q.After) > maxAfter {
 		return q, fmt.Errorf("limit must be 0 or more, and after a next of at most %d characters", maxAfter)
 	}
 	return q, nil
@@ -124,7 +125,7 @@ func (p *pages) add(m *Book) error {
 	case b.At != at || b.OldestOpen != open:
 		return errors.New("at and oldest_open must be the same in all pages")
 	}
-	if m.Next != "" && (len(m.Accounts) == 0 || len(m.Next) > maxAfter) {
+	if m.Next != "" && (len(m.Accounts) == 0 || utf8.RuneCountInString(m.Next) > maxAfter) {
 		return fmt.Errorf("next must come with accounts, in at most %d characters", maxAfter)
 	}
 	p.next = m.Next
@@ -179,6 +180,8 @@ func (p *Provider) Book(ctx context.Context) (scheme.Book, error) {
 
 // page asks for one page and adds it to those before.
 func (p *Provider) page(ctx context.Context, q BookQuestion, all *pages) error {
+	ctx, cancel := context.WithTimeout(ctx, p.pageWithin)
+	defer cancel()
 	status, answer, err := p.client.post(ctx, PathBook, q, maxBook)
 	if err == nil && status == http.StatusBadRequest && q.After == "" {
 		status, answer, err = p.client.post(ctx, PathBook, BookQuestion{}, maxBook)

@@ -2,12 +2,15 @@ package provider
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"pixd/actors/pix"
 	"pixd/actors/scheme"
@@ -75,6 +78,55 @@ func TestBookRefused(t *testing.T) {
 	}
 	if _, err := ReadBookQuestion([]byte(`{"account_id":"x"}`)); err == nil || !strings.Contains(err.Error(), "account_id") {
 		t.Error(err)
+	}
+}
+
+// TestLongBook checks that a book of many pages is read however long that takes, and that a page which does not come ends it.
+func TestLongBook(t *testing.T) {
+	const pages = 10
+	hangs := false
+	page := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page++
+		if time.Sleep(100 * time.Millisecond); hangs && page == pages {
+			<-r.Context().Done()
+			return
+		}
+		b := TellBook(scheme.Book{At: noon, Accounts: []scheme.AccountBook{{Account: pix.AccountID(page)}}})
+		if page < pages {
+			b.Next = "n"
+		}
+		signing(t, 200, string(encode(b)), nil)(w, r)
+	}))
+	defer server.Close()
+	p := asking(t, server.URL)
+	p.pageWithin = pages / 2 * 100 * time.Millisecond
+	if b, err := p.Book(t.Context()); err != nil || len(b.Accounts) != pages {
+		t.Errorf("%d accounts: %v", len(b.Accounts), err)
+	}
+	hangs, page = true, 0
+	if _, err := p.Book(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a page hangs: %v", err)
+	}
+}
+
+// TestReasonsInCharacters checks that what the protocol counts in characters is not counted in bytes.
+func TestReasonsInCharacters(t *testing.T) {
+	for n, good := range map[int]bool{35: true, 36: false} {
+		reason := strings.Repeat("ã", n)
+		if s, err := (State{"rejected", reason}).parse(); (err == nil) != good || good && s.Reason != reason {
+			t.Errorf("a state's reason of %d characters: %v", n, err)
+		}
+		m := Notice{Kind: "payment_rejected", TransactionID: "01a1fe44-4219-700c-8000-000000000000", EndToEndID: "E9999900420261029120000000000001", Reason: reason}
+		if _, err := m.parse(); (err == nil) != good {
+			t.Errorf("a notice's reason of %d characters: %v", n, err)
+		}
+	}
+	for n, good := range map[int]bool{scheme.MaxAfter: true, scheme.MaxAfter + 1: false} {
+		next := strings.Repeat("ã", n)
+		if _, err := (&MovementList{Movements: []Movement{}, Next: next}).parse(); (err == nil) != good {
+			t.Errorf("a next of %d characters: %v", n, err)
+		}
 	}
 }
 

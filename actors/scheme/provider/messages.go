@@ -3,6 +3,7 @@ package provider
 import (
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"pixd/actors/pix"
 	"pixd/actors/scheme"
@@ -129,7 +130,7 @@ func (s State) parse() (scheme.State, error) {
 			continue
 		}
 		got := scheme.State{Progress: scheme.Progress(p), Reason: s.Reason}
-		if (got.Progress == scheme.Rejected) != (s.Reason != "") || len(s.Reason) > maxReason {
+		if (got.Progress == scheme.Rejected) != (s.Reason != "") || utf8.RuneCountInString(s.Reason) > maxReason {
 			return scheme.State{}, errors.New("state.reason goes with rejected, in at most 35 characters")
 		}
 		return got, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"pixd/actors/pix"
 	"pixd/actors/scheme"
@@ -51,7 +52,7 @@ func ReadMovementsQuestion(body []byte) (q MovementsQuestion, err error) {
 	if _, err := q.since(); err != nil {
 		return q, err
 	}
-	if q.Limit < 1 || q.Limit > MaxMovements || len(q.After) > scheme.MaxAfter {
+	if q.Limit < 1 || q.Limit > MaxMovements || utf8.RuneCountInString(q.After) > scheme.MaxAfter {
 		return q, fmt.Errorf("limit must be 1 to %d, and after a next of at most %d characters", MaxMovements, scheme.MaxAfter)
 	}
 	return q, nil
@@ -103,7 +104,7 @@ func (m *MovementList) parse() (page scheme.MovementPage, err error) {
 	if m.Movements == nil {
 		return page, errors.New("movements is required")
 	}
-	if len(m.Next) > scheme.MaxAfter || m.Left < 0 {
+	if utf8.RuneCountInString(m.Next) > scheme.MaxAfter || m.Left < 0 {
 		return page, fmt.Errorf("next must have at most %d characters, and left be 0 or more", scheme.MaxAfter)
 	}
 	page.Next, page.Left = m.Next, m.Left
@@ -111,6 +112,9 @@ func (m *MovementList) parse() (page scheme.MovementPage, err error) {
 		v, err := m.Movements[i].parse()
 		if err != nil {
 			return page, fmt.Errorf("movements, number %d: %w", i+1, err)
+		}
+		if n := len(EncodeMovement(&v)); n > maxMovement {
+			return page, fmt.Errorf("movements, number %d: it has %d bytes, %d are the most", i+1, n, maxMovement)
 		}
 		page.Movements = append(page.Movements, v)
 	}
@@ -191,13 +195,17 @@ func (p *Provider) Movements(ctx context.Context, since pix.Millis, after string
 	return page, nil
 }
 
+// maxMovement is the longest movement in bytes, as EncodeMovement writes it: its notice and what was submitted have MaxBody
+// each at most on their way, and may have twice as many here, where characters are escaped that were not.
+const maxMovement = 8 * MaxBody
+
 // EncodeMovement writes a movement as it stands in a MovementList.
 func EncodeMovement(m *scheme.Movement) []byte { return encode(tellMovement(m)) }
 
 // DecodeMovement reads what EncodeMovement has written.
 func DecodeMovement(b []byte) (scheme.Movement, error) {
 	var m Movement
-	if err := decode(b, &m, true); err != nil {
+	if err := decodeUpTo(maxMovement, b, &m, true); err != nil {
 		return scheme.Movement{}, err
 	}
 	return m.parse()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
@@ -203,7 +204,7 @@ func (m *Notice) outcome(kind scheme.NoticeKind) (scheme.Notice, error) {
 	switch {
 	case err != nil:
 		return scheme.Notice{}, err
-	case slices.Contains(withReason, kind) != (m.Reason != "") || len(m.Reason) > maxReason:
+	case slices.Contains(withReason, kind) != (m.Reason != "") || utf8.RuneCountInString(m.Reason) > maxReason:
 		return scheme.Notice{}, errors.New("reason goes with payment_rejected, return_rejected and return_received, in at most 35 characters")
 	case kind == scheme.ReturnReceived && !pix.ValidReturnID(m.ReturnID):
 		return scheme.Notice{}, errors.New("return_id must be D, an ISPB, yyyyMMddHHmm and 11 letters or digits")

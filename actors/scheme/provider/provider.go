@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
@@ -15,9 +16,14 @@ import (
 type Provider struct {
 	client   *client
 	bookPage int // see Options.BookPage
+
+	pageWithin time.Duration // see Options.PageWithin
 }
 
 var _ scheme.Scheme = (*Provider)(nil)
+
+// pageWithin is the value of Options.PageWithin where it is 0.
+const pageWithin = 10 * time.Second
 
 // New returns a provider at o.URL. It sends no request yet.
 func New(o Options) (*Provider, error) {
@@ -25,7 +31,7 @@ func New(o Options) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{c, cmp.Or(o.BookPage, bookPage)}, nil
+	return &Provider{c, cmp.Or(o.BookPage, bookPage), cmp.Or(o.PageWithin, pageWithin)}, nil
 }
 
 // Close ends the calls that travel in groups, and closes idle connections.
