@@ -51,6 +51,23 @@ func engineTime() *clock.Clock {
 	return clock.New(clock.Sources{Wall: now, Elapsed: now}, 0)
 }
 
+// TestAlertsAreShared checks that alerts take a position in the journal, so that every copy of it has them.
+func TestAlertsAreShared(t *testing.T) {
+	s := openBook(t, vfs.NewMem())
+	defer func() { _ = s.Close() }()
+	m := silent()
+	m.RaiseGeneral("damage", "early")
+	before, _, _ := s.Head()
+	m.Open(s, engineTime())
+	settled(t, s)
+	opened, _, _ := s.Head()
+	m.RaiseGeneral("damage", "later")
+	settled(t, s)
+	if raised, _, _ := s.Head(); opened != before+1 || raised != opened+1 {
+		t.Errorf("positions %d, %d once it is open, %d", before, opened, raised)
+	}
+}
+
 // TestAlertsAreKept checks that alerts raised before the journal was open, and after it,
 // are read in order and page by page after a restart, until they are dropped for their age.
 func TestAlertsAreKept(t *testing.T) {

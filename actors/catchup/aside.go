@@ -60,21 +60,26 @@ type kept struct {
 // called once, before anything else.
 func (a *Aside) Load() error {
 	a.known, a.accounts, a.payments = map[string]bool{}, map[pix.AccountID]int{}, map[string]bool{}
+	var numbers []error
+	count := func(key []byte) {
+		number, err := strconv.ParseUint(string(key[len(key)-16:]), 16, 64)
+		if err != nil {
+			numbers = append(numbers, fmt.Errorf("named value %q: %w", key, err))
+		}
+		a.next = max(a.next, number+1)
+	}
 	all, err := a.read("", nil, math.MaxInt, func(key []byte, why error) {
+		count(key)
 		a.Alerts.Raise(0, ledger.Alert{Kind: AlertAside, Message: fmt.Sprintf("a movement that is kept aside cannot be read, and is never booked: named value %q: %v", key, why)})
 	})
 	for i := range all {
-		number, err := strconv.ParseUint(string(all[i].key[len(all[i].key)-16:]), 16, 64)
-		if err != nil {
-			return fmt.Errorf("named value %q: %w", all[i].key, err)
-		}
-		a.next = max(a.next, number+1)
+		count(all[i].key)
 		first := !a.Has(all[i].movement.Notice.Account)
 		if a.note(&all[i].movement, 1); first {
 			a.alert(&all[i].movement, errUnknownAccount)
 		}
 	}
-	return err
+	return errors.Join(append(numbers, err)...)
 }
 
 // read returns the movements whose name goes on with prefix, in the scheme's order: those behind a key, where it is not nil,

@@ -119,8 +119,12 @@ func TestLongMovementsAreKept(t *testing.T) {
 	if r.Aside.Count() != 40 || !strings.Contains(strings.Join(w.alerts, "\n"), "00000000000000ff") {
 		t.Errorf("%d are kept, alerts %q", r.Aside.Count(), w.alerts)
 	}
+	later := numbered(99, merchant)
+	if _, err := r.Aside.keep([]unbooked{{&later, errUnknownAccount}}); err != nil || string(w.values[string(bad)]) != "{" {
+		t.Errorf("what cannot be read is overwritten: %v", err)
+	}
 	w.known[merchant] = true
-	if r.Book(); len(w.booked) != 40 || r.Aside.Count() != 0 || w.values[string(bad)] == nil {
+	if r.Book(); len(w.booked) != 41 || r.Aside.Count() != 0 || w.values[string(bad)] == nil {
 		t.Errorf("%d are booked, %d are left", len(w.booked), r.Aside.Count())
 	}
 }

@@ -157,14 +157,16 @@ func Record(j interface {
 func Decode(w *wal.Record) (*ledger.Record, error) {
 	r := &ledger.Record{Account: pix.AccountID(w.Stream), Seq: w.Seq, Time: pix.Millis(w.Time), Kind: ledger.RecordKind(w.Kind)}
 	if err := r.Decode(w.Body); err != nil {
-		return nil, fmt.Errorf("%w: stream %d record %d: %w", errDecode, w.Stream, w.Seq, err)
+		return nil, undecodable{err}
 	}
 	return r, nil
 }
 
-// errDecode is the error for a record that is as it was written and cannot be decoded.
-var errDecode = errors.New("record cannot be decoded")
+// undecodable is the error for a record that is as it was written and cannot be decoded.
+type undecodable struct{ error }
+
+func (u undecodable) Unwrap() error { return u.error }
 
 // isDamaged reports whether an error is about one record, or about rows that lie beside it, and not about a read that may
 // succeed when it is tried again.
-func isDamaged(err error) bool { return wal.IsDamage(err) || errors.Is(err, errDecode) }
+func isDamaged(err error) bool { return wal.IsDamage(err) || errors.As(err, new(undecodable)) }

@@ -15,11 +15,12 @@ import (
 )
 
 // readEvery is the time between two readings of the scheme's book and the engine's accounts
-// in one audit, while they differ. patience is the longest time for which they are read again, from when all records
-// have been read, which may take far longer.
+// in one audit, while they differ. patience is the longest time for which they are read again, from when they were compared
+// first; they are read readAgain times at least, however long that takes.
 const (
 	readEvery = 250 * time.Millisecond
 	patience  = 30 * time.Second
+	readAgain = 2
 )
 
 // bookWithin is the longest time for reading the scheme's book: page by page, each of which has a far shorter one.
@@ -79,9 +80,9 @@ func (a *Auditor) book(ctx context.Context) (scheme.Book, error) {
 // compare compares the accounts' settled sums with the scheme's book. While they differ, and
 // notices on their way may be the reason, it reads both again.
 func (a *Auditor) compare(ctx context.Context, b *audit.Books, before *scheme.Book) ([]audit.Difference, error) {
-	began := time.Now()
+	var began time.Time
 	var c audit.Comparison
-	for sure := 0; ; {
+	for sure, again := 0, 0; ; again++ {
 		c.Before(before)
 		after, err := a.book(ctx)
 		if err != nil {
@@ -91,7 +92,10 @@ func (a *Auditor) compare(ctx context.Context, b *audit.Books, before *scheme.Bo
 		if c.Certain() {
 			sure++
 		}
-		if len(differ) == 0 || sure == 2 || time.Since(began) > a.patient() {
+		if again == 0 {
+			began = time.Now() // reading the book and the records may have taken longer
+		}
+		if len(differ) == 0 || sure == 2 || again >= readAgain && time.Since(began) > a.patient() {
 			return differ, nil
 		}
 		select {
@@ -99,11 +103,11 @@ func (a *Auditor) compare(ctx context.Context, b *audit.Books, before *scheme.Bo
 			return nil, ctx.Err()
 		case <-time.After(readEvery):
 		}
-		again, err := a.book(ctx)
+		book, err := a.book(ctx)
 		if err != nil {
 			return nil, err
 		}
-		before = &again
+		before = &book
 		if err := a.look(ctx, func(v *wal.View) error { return b.ReadOn(ctx, v, differ) }); err != nil {
 			return nil, err
 		}

@@ -52,7 +52,7 @@ type Auditor struct {
 	work  sync.WaitGroup
 }
 
-var errNotReady = errors.New("the engine is starting or ending")
+var errNotReady = control.Refuse(fasthttp.StatusServiceUnavailable, "the engine is starting or ending")
 
 // begin begins an audit. Whoever called it must call done once.
 func (a *Auditor) begin() (admin.AuditRun, error) {
@@ -166,6 +166,9 @@ func (a *Auditor) Begin() (admin.AuditRun, error) {
 func (a *Auditor) carryOut() (report *audit.Report, err error) {
 	defer func() { a.done(report, err) }()
 	r, err := a.Make(a.Ending)
+	if err != nil && a.Ending.Err() != nil {
+		return nil, errNotReady
+	}
 	if err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}

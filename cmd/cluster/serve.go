@@ -58,11 +58,13 @@ type Served struct {
 	inside     *fasthttp.Server     // for the other nodes
 	within     *httpapi.Connections // theirs
 	uncaughtAt time.Duration        // when config.Uncaught was set
-	fetched    int                  // how often the journal was copied from others
-	sending    atomic.Bool          // a copy of the journal is being sent
-	inHand     atomic.Int64         // forwarded requests that the engine has
-	sent       atomic.Int64         // long answers to other forwarded requests, which only have to be sent
-	meters     *meters
+
+	snapshotFolder sync.RWMutex // see snapshots.Options.Folder
+	fetched        int          // how often the journal was copied from others
+	sending        atomic.Bool  // a copy of the journal is being sent
+	inHand         atomic.Int64 // forwarded requests that the engine has
+	sent           atomic.Int64 // long answers to other forwarded requests, which only have to be sent
+	meters         *meters
 
 	ends     chan error // receives an error when a listener, or the node, ends by itself
 	handover chan order

@@ -29,7 +29,7 @@ func (s *Served) newMaker(n *node) (err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	n.unmake = cancel
 	n.maker, err = snapshots.NewMaker(s.config.SnapshotOptions(snapshots.Options{
-		Store: n.store, Ending: ctx, Turn: func() bool { return s.isMaker(n) },
+		Store: n.store, Ending: ctx, Folder: &s.snapshotFolder, Turn: func() bool { return s.isMaker(n) },
 		Now: func() pix.Millis {
 			if e := s.engine.Load(); e != nil {
 				return e.Clock.Now()

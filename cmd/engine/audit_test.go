@@ -271,7 +271,7 @@ func TestAuditOneAtATime(t *testing.T) {
 		t.Errorf("%d", status)
 	}
 	w.auditor.Close()
-	if status, got := w.operate("GET", "/admin/audit", ""); status != 500 {
+	if status, got := w.operate("GET", "/admin/audit", ""); status != 503 {
 		t.Errorf("after the end: %d %s", status, got)
 	}
 }

@@ -122,7 +122,7 @@ func TestAuditEnds(t *testing.T) {
 	if running, last := w.auditor.Runs(); running != nil || last.Err == "" {
 		t.Errorf("%+v, %+v", running, last)
 	}
-	if status, got := w.operate("POST", "/admin/audit", ""); status != 500 {
+	if status, got := w.operate("POST", "/admin/audit", ""); status != 503 {
 		t.Errorf("after the end: %d %s", status, got)
 	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -142,21 +143,24 @@ const folderWithin = 10 * time.Second
 func (e *Engine) epochElsewhere() uint64 {
 	ctx, cancel := context.WithTimeout(e.Config.starting(), folderWithin)
 	defer cancel()
-	read := make(chan uint64, 1)
-	go func() {
-		epoch, failed := snapshot.LastEpoch(e.Config.files(), e.Config.snapshotDir())
-		if failed != nil {
-			e.Config.Log.Warn("epochs of earlier snapshots not read", "error", failed)
-		}
-		read <- epoch
-	}()
-	select {
-	case epoch := <-read:
-		return epoch
-	case <-ctx.Done():
-		e.Config.Log.Warn("epochs of earlier snapshots not read: their folder does not answer")
-		return 0
+	type reading struct {
+		epoch uint64
+		err   error
 	}
+	read := make(chan reading, 1)
+	go func() {
+		epoch, err := snapshot.LastEpoch(e.Config.files(), e.Config.snapshotDir())
+		read <- reading{epoch, err}
+	}()
+	got := reading{err: errors.New("their folder does not answer")}
+	select {
+	case got = <-read:
+	case <-ctx.Done():
+	}
+	if got.err != nil {
+		e.Config.Log.Warn("epochs of earlier snapshots not read", "error", got.err)
+	}
+	return got.epoch
 }
 
 // returnsOf asks the scheme which returns it has of a payment that an account received.

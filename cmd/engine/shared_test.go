@@ -24,6 +24,7 @@ import (
 	"pixd/cmd/certificate"
 	"pixd/cmd/machine"
 	"pixd/httpapi"
+	"pixd/httpapi/control"
 )
 
 // toldScheme is a scheme that counts what it is told, and what it is asked.
@@ -154,8 +155,8 @@ func TestDrainEndsAudits(t *testing.T) {
 	}
 	select {
 	case err := <-ended:
-		if err == nil {
-			t.Error("it has ended well")
+		if p := (*control.Problem)(nil); !errors.As(err, &p) || p.Status != 503 {
+			t.Errorf("it has ended with %v", err)
 		}
 	case <-time.After(10 * time.Second):
 		t.Error("it goes on")

@@ -47,7 +47,7 @@ func (e *longAudit) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 func TestAuditTakesLong(t *testing.T) {
 	t.Parallel()
 	var shown strings.Builder
-	audits := func(e *longAudit) (string, error) {
+	audits := func(e *longAudit, silent time.Duration) (string, error) {
 		e.ends = make(chan struct{})
 		s := httptest.NewServer(e)
 		defer s.Close()
@@ -55,18 +55,18 @@ func TestAuditTakesLong(t *testing.T) {
 		o.HTTP.Timeout = 500 * time.Millisecond
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		l := &liveAudit{o, 100 * time.Millisecond, time.Second, terminal.NewProgress(&shown, true)}
+		l := &liveAudit{o, 100 * time.Millisecond, silent, terminal.NewProgress(&shown, true)}
 		got, err := l.report(ctx)
 		return string(got), err
 	}
 	every := func(n int64) bool { return n%5 != 0 }
-	if got, err := audits(&longAudit{endsAt: 20, refuses: every}); got != `{"the":"report"}` || err != nil {
+	if got, err := audits(&longAudit{endsAt: 20, refuses: every}, 10*time.Second); got != `{"the":"report"}` || err != nil {
 		t.Errorf("%s (%v)", got, err)
 	}
 	if want := "\rrecords: 7 records of 2 of 3 accounts, "; !strings.HasPrefix(shown.String(), want) {
 		t.Errorf("it shows %q, want %q", shown.String(), want)
 	}
-	got, err := audits(&longAudit{refuses: func(n int64) bool { return n > 1 }})
+	got, err := audits(&longAudit{refuses: func(n int64) bool { return n > 1 }}, time.Second)
 	if want := "the audit is given up: starting (503)"; got != "" || err == nil || err.Error() != want {
 		t.Errorf("%s (%v), want %s", got, err, want)
 	}

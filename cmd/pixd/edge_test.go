@@ -302,6 +302,27 @@ func TestConnectionsPerIP(t *testing.T) {
 	}
 }
 
+// TestFailedAuthLimit checks that wrong credentials from one address are refused without a look once there were too many.
+func TestFailedAuthLimit(t *testing.T) {
+	t.Parallel()
+	p := start(t, filepath.Join(t.TempDir(), "data"), "--failed-auth-limit", "3")
+	for n := range 5 {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.merchant+"/api/external/balance", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "ApiKey cli_x:sk_x")
+		got, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = got.Body.Close()
+		if want := map[bool]int{true: 401, false: 429}[n < 3]; got.StatusCode != want {
+			t.Errorf("wrong credentials %d: %d, want %d", n+1, got.StatusCode, want)
+		}
+	}
+}
+
 // TestSmuggling checks on both listeners that after a request whose end is unclear the
 // connection is closed.
 func TestSmuggling(t *testing.T) {

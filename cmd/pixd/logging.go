@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/spf13/pflag"
 )
@@ -40,9 +41,9 @@ func (f *logFlags) logger() (*slog.Logger, error) {
 	return slog.New(handler(f.out)), nil
 }
 
-// lastWords writes why the process ends, though nobody may read it.
-func lastWords(text string) {
+// lastWords writes why the process ends, though nobody may read it, within stallAfter and patience.
+func lastWords(text string, patience time.Duration) {
 	w := newLogWriter(os.Stderr)
 	_, _ = w.Write([]byte(text + "\n"))
-	w.flush(lastLines)
+	w.flush(patience)
 }

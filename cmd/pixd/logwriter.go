@@ -11,7 +11,7 @@ const (
 	stallAfter = 100 * time.Millisecond // how long whoever logs waits for a line to be written
 	linesKept  = 1024                   // while the reader stalls
 	tellLost   = time.Second            // between two lines that say how many were lost
-	lastLines  = 2 * time.Second        // how long the end of the process waits for the reader
+	lastLines  = time.Second            // how long the end of the process waits for the reader, and once more for its last line
 )
 
 // logWriter passes lines of the log on to a file whose reader may stall, such as a pipe. Whoever logs waits until a line is

@@ -17,7 +17,7 @@ import (
 func main() {
 	if err := root().ExecuteContext(context.Background()); err != nil {
 		// One line: what failed, and where.
-		lastWords("pixd: " + terminal.Plain(strings.ReplaceAll(err.Error(), "\n", "; ")))
+		lastWords("pixd: "+terminal.Plain(strings.ReplaceAll(err.Error(), "\n", "; ")), lastLines)
 		os.Exit(1)
 	}
 }

@@ -71,7 +71,7 @@ func (f *adminFlags) resumeAll(c *cobra.Command, body map[string]any) error {
 	if err != nil {
 		return err
 	}
-	gone, failed := list{Data: []json.RawMessage{}}, []string{}
+	gone, failed := list{Data: []json.RawMessage{}, Damaged: l.Damaged}, []string{}
 	for i := range waiting {
 		if !waiting[i].Awaits {
 			continue
@@ -88,6 +88,9 @@ func (f *adminFlags) resumeAll(c *cobra.Command, body map[string]any) error {
 	}
 	if len(failed) > 0 {
 		return fmt.Errorf("%s: %s", english.Plural(len(failed), "case still waits", "cases still wait"), strings.Join(failed, "; "))
+	}
+	if l.Damaged > 0 {
+		return fmt.Errorf("%s left out, which may wait: their records are damaged", english.Plural(l.Damaged, "case is", "cases are"))
 	}
 	return nil
 }

@@ -171,7 +171,7 @@ func showEntries[T any](c *cobra.Command, f *adminFlags, l list, show func([]T) 
 	}
 	text := show(all)
 	if l.Damaged > 0 {
-		text += fmt.Sprintf("\nleft out: %d, whose records are damaged; pixd audit names their accounts\n", l.Damaged)
+		text += fmt.Sprintf("\nleft out: %d, whose records are damaged; pixd audit, or pixd journal verify of the stopped engine, names them\n", l.Damaged)
 	}
 	_, err = io.WriteString(c.OutOrStdout(), text+more)
 	return err

@@ -84,6 +84,6 @@ func (f *serveFlags) warn() {
 // failStop ends the process as soon as the journal cannot be written. Every connection is cut
 // without an answer, so that no client takes a status for an outcome.
 func failStop(err error) {
-	lastWords("pixd: stopped, nothing more is answered: " + strings.ReplaceAll(err.Error(), "\n", "; "))
+	lastWords("pixd: stopped, nothing more is answered: "+strings.ReplaceAll(err.Error(), "\n", "; "), 0)
 	os.Exit(3)
 }

@@ -112,11 +112,21 @@ func TestListLeavesOut(t *testing.T) {
 	}))
 	t.Cleanup(s.Close)
 	code, out, errs := asks(t, s.URL, "webhook", "list")
-	if want := "\nleft out: 3, whose records are damaged; pixd audit names their accounts\n"; code != 0 || errs != "" || !strings.HasSuffix(out, want) {
+	if want := "\nleft out: 3, whose records are damaged; pixd audit, or pixd journal verify of the stopped engine, names them\n"; code != 0 || errs != "" || !strings.HasSuffix(out, want) {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 	if code, out, _ := asks(t, s.URL, "webhook", "list", "--json"); code != 0 || !strings.HasSuffix(out, `"next_cursor":null,"damaged":3}`+"\n") {
 		t.Errorf("exit %d\n%s", code, out)
+	}
+}
+
+// TestResumeAllBesideDamage checks that it does not end well where cases are left out of the list, which may wait.
+func TestResumeAllBesideDamage(t *testing.T) {
+	t.Parallel()
+	s := answering(t, 200, `{"data":[],"next_cursor":null,"damaged":3}`)
+	code, out, errs := asks(t, s.URL, "med", "resume", "--all", "--operator", "ana")
+	if want := "pixd: 3 cases are left out, which may wait: their records are damaged\n"; code != 1 || errs != want || !strings.Contains(out, "left out: 3") {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 }
 

@@ -44,3 +44,14 @@ func TestTokenFileIsNew(t *testing.T) {
 		}
 	}
 }
+
+// TestUnreadableToken checks that a file which cannot be read is not replaced: every operator's token would be void.
+func TestUnreadableToken(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, TokenFile), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if token, err := TokenIn(dir); err == nil || token != "" {
+		t.Errorf("%q (%v)", token, err)
+	}
+}

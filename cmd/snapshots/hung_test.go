@@ -97,30 +97,117 @@ func hungMaker(t *testing.T, fs *elsewhere, raise func(kind, message string)) (*
 }
 
 // TestFolderHangs checks that a folder of snapshots that does not answer keeps no start, no figures and no end waiting, and
-// that a snapshot is made once it answers.
+// that a snapshot is made, or one verified, once it answers.
 func TestFolderHangs(t *testing.T) {
-	answers := make(chan struct{})
-	s, end := hungMaker(t, &elsewhere{vfs.NewMem(), func() error { <-answers; return nil }}, func(kind, message string) { t.Error(kind, message) })
+	answers := make(chan chan struct{}, 1) // closed: the folder answers
+	now := make(chan struct{})
+	answers <- now
+	fs := &elsewhere{vfs.NewMem(), func() error {
+		c := <-answers
+		answers <- c
+		<-c
+		return nil
+	}}
+	if err := fs.FS.MkdirAll("backup", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const file = "pixd-20260921T141320Z-1.snap"
+	if f, err := fs.FS.Create("backup/"+file, vfs.WriteCategoryUnspecified); err != nil || f.Close() != nil {
+		t.Fatal(err)
+	}
+	s, end := hungMaker(t, fs, func(kind, message string) { t.Error(kind, message) })
+	if _, err := s.Start(""); err == nil || !strings.Contains(err.Error(), "still being removed") {
+		t.Errorf("while it hangs after the start: %v", err)
+	}
+	close(now)
+	<-s.swept
+
+	<-answers
+	hangs := make(chan struct{})
+	answers <- hangs
 	begun := make(chan error, 2)
-	go func() { _, err := s.Start(""); begun <- err }()
-	go func() { _, err := s.Verify("pixd-20260921T141320Z-1.snap"); begun <- err }()
-	time.Sleep(50 * time.Millisecond)
+	go func() { _, err := s.begin(""); begun <- err }()
+	go func() { _, err := s.Verify(file); begun <- err }()
+	time.Sleep(200 * time.Millisecond)
+	if len(begun) > 0 {
+		t.Errorf("it does not ask the folder for room: %v", <-begun)
+	}
 	within(t, "Runs", func() { s.Runs() })
 	within(t, "Checks", func() { s.Checks() })
 	within(t, "/metrics", func() {
 		out := make(chan prometheus.Metric, 100)
 		s.Collect(out)
 	})
-	close(answers)
-	if err1, err2 := <-begun, <-begun; (err1 == nil) == (err2 == nil) { // there is no such snapshot
+	close(hangs)
+	if err1, err2 := <-begun, <-begun; err1 != nil && err2 != nil {
 		t.Error(err1, err2)
 	}
+	within(t, "the snapshot", func() {
+		for run, _ := s.Runs(); run != nil; run, _ = s.Runs() {
+			time.Sleep(time.Millisecond)
+		}
+		for check, _ := s.Checks(); check != nil; check, _ = s.Checks() {
+			time.Sleep(time.Millisecond)
+		}
+	})
+	end()
+	s.Close()
+}
+
+// TestNextMakerWaits checks that what one Maker still does in the folder, whose end has not waited for it, harms nothing that
+// the next one of this process does there.
+func TestNextMakerWaits(t *testing.T) {
+	answers, hangs := make(chan struct{}), make(chan struct{}, 1000)
+	fs := &elsewhere{vfs.NewMem(), func() error { hangs <- struct{}{}; <-answers; return nil }}
+	one, end := hungMaker(t, fs, func(string, string) {})
+	<-hangs
+	end()
+	within(t, "the end", one.Close)
+	o := one.Options
+	var two *Maker
+	within(t, "the next start", func() {
+		var err error
+		if o.Ending = t.Context(); err == nil {
+			two, err = NewMaker(o)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := two.Start(""); err == nil {
+		t.Error("it works beside the first")
+	}
+	close(answers)
+	<-two.swept
+	if err := fs.MkdirAll("backup/verifying", 0o700); err != nil { // as its verification does
+		t.Fatal(err)
+	}
+	<-one.swept
+	time.Sleep(20 * time.Millisecond)
+	if _, err := fs.Stat("backup/verifying"); err != nil {
+		t.Error(err)
+	}
+	two.Close()
+}
+
+// TestSweepBeforeRoom checks that the first snapshot by the clock waits until what a crash has left is removed: it may have
+// taken the room.
+func TestSweepBeforeRoom(t *testing.T) {
+	gate := make(chan struct{})
+	fs := &elsewhere{vfs.NewMem(), func() error { <-gate; return nil }}
+	s, end := hungMaker(t, fs, func(kind, message string) { t.Error(kind, message) })
+	s.Every = time.Hour
+	ran := make(chan struct{})
+	go func() { defer close(ran); s.Run(s.Ending) }()
+	time.Sleep(50 * time.Millisecond)
+	close(gate)
 	within(t, "the snapshot", func() {
 		for _, last := s.Runs(); last == nil || last.Path == ""; _, last = s.Runs() {
 			time.Sleep(time.Millisecond)
 		}
 	})
 	end()
+	<-ran
 	s.Close()
 }
 
@@ -155,6 +242,10 @@ func TestEndBesideHungFolder(t *testing.T) {
 	within(t, "the end", s.Close)
 	if took := time.Since(began); took < closeWithin {
 		t.Errorf("it has waited for %v alone", took)
+	}
+	began = time.Now()
+	if s.Close(); time.Since(began) > closeWithin/2 {
+		t.Error("asked again to end, it waits once more")
 	}
 	if err := s.FS.MkdirAll("data/checkpoint/of-another", 0o700); err != nil {
 		t.Fatal(err)

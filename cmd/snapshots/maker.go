@@ -43,10 +43,13 @@ type Options struct {
 	PackCommand []string    // arguments with which this program calls PlayPacker; nil: this process packs
 	FS          snapshot.FS // of DataDir and Dir
 
-	Store  *wal.Store
-	Now    func() pix.Millis
-	Raise  func(kind, message string) // raises an alert that belongs to no account
-	Ending context.Context            //nolint:containedctx // ends with the engine, and cuts short the snapshot that is being made
+	Store *wal.Store
+	Now   func() pix.Millis
+	Raise func(kind, message string) // raises an alert that belongs to no account
+	// Folder is shared by all that one process makes for Dir, one after the other: the end of one may not have waited for what
+	// it did there. Nil: there is no other.
+	Folder *sync.RWMutex
+	Ending context.Context //nolint:containedctx // ends with the engine, and cuts short the snapshot that is being made
 	Log    *slog.Logger
 }
 
@@ -61,7 +64,7 @@ type Maker struct {
 	check        *admin.SnapshotCheck // the verification that runs; nil: none
 	checked      *admin.SnapshotCheck // the one that ended last since the start; nil: none
 	ended        bool
-	left         bool      // Close has left work undone: it removes nothing any more, which may be another Maker's by then
+	left         bool      // Close has left work undone: it removes no copy of the journal any more, which may be another Maker's by then
 	latest       time.Time // when the newest snapshot in the folder was made, as it was read last; zero: there is none
 	looked       bool      // the folder could be read
 	// What only the snapshot that is being made uses:
@@ -80,6 +83,9 @@ func NewMaker(o Options) (*Maker, error) {
 		return nil, fmt.Errorf("what an unfinished snapshot has left: %w", err)
 	}
 	s := &Maker{Options: o, swept: make(chan struct{})}
+	if s.Folder == nil {
+		s.Folder = new(sync.RWMutex)
+	}
 	go func() {
 		s.sweep()
 		s.watchFolder()
@@ -87,21 +93,32 @@ func NewMaker(o Options) (*Maker, error) {
 	return s, nil
 }
 
-// sweep removes what a crash has left of an unfinished snapshot, and of a verification, in the folder of snapshots.
+// sweep removes what a crash has left of an unfinished snapshot, and of a verification, in the folder of snapshots, once
+// nobody else of this process works there.
 func (s *Maker) sweep() {
+	s.Folder.Lock()
+	defer s.Folder.Unlock()
 	defer close(s.swept)
+	if s.Ending.Err() != nil {
+		return
+	}
 	if err := errors.Join(s.FS.RemoveAll(filepath.Join(s.Dir, verifyFolder)), snapshot.Sweep(s.FS, s.Dir)); err != nil && s.Ending.Err() == nil {
 		s.Raise(AlertFailed, "what an unfinished snapshot or a verification has left is not removed: "+err.Error())
 	}
 }
 
-// awaitSweep waits until nothing is removed any more of what a crash has left.
-func (s *Maker) awaitSweep(ctx context.Context) error {
+// sweptWithin is how long a request for a snapshot or a verification waits for what is removed after a start.
+const sweptWithin = 5 * time.Second
+
+// awaitSweep waits until what a crash has left is removed, which takes room, for sweptWithin at most.
+func (s *Maker) awaitSweep() error {
 	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	case <-s.Ending.Done():
+		return errEnded
 	case <-s.swept:
 		return nil
+	case <-time.After(sweptWithin):
+		return control.Refuse(fasthttp.StatusServiceUnavailable, "what an unfinished snapshot has left is still being removed from %s", s.Dir)
 	}
 }
 
@@ -110,6 +127,11 @@ func (s *Maker) awaitSweep(ctx context.Context) error {
 func (s *Maker) Run(ctx context.Context) {
 	if s.Every == 0 {
 		return
+	}
+	select {
+	case <-ctx.Done():
+		return
+	case <-s.swept:
 	}
 	timer := time.NewTimer(s.untilNext(time.Now()))
 	defer timer.Stop()
@@ -151,11 +173,14 @@ func (s *Maker) untilNext(now time.Time) time.Duration {
 
 var (
 	errRuns  = control.Refuse(fasthttp.StatusConflict, "a snapshot is under way")
-	errEnded = errors.New("the engine is starting or ending")
+	errEnded = control.Refuse(fasthttp.StatusServiceUnavailable, "the engine is starting or ending")
 )
 
 // Start implements admin.Snapshots.
 func (s *Maker) Start(base string) (admin.SnapshotRun, error) {
+	if err := s.awaitSweep(); err != nil {
+		return admin.SnapshotRun{}, err
+	}
 	upon, err := s.base(base)
 	if err != nil {
 		return admin.SnapshotRun{}, err
@@ -229,6 +254,8 @@ func (s *Maker) checkpoint(ctx context.Context, folder string) (j journal.PackJo
 // carryOut makes the snapshot that Start began, and says how it ended.
 func (s *Maker) carryOut(base string) {
 	defer s.work.Done()
+	s.Folder.RLock()
+	defer s.Folder.RUnlock()
 	ctx, cancel := context.WithCancelCause(s.Ending)
 	watched := make(chan struct{})
 	go func() { defer close(watched); s.watchDisk(ctx, cancel) }()
@@ -274,9 +301,6 @@ func (s *Maker) create(ctx context.Context, base string) (path string, err error
 		}
 	}()
 	job, err := s.checkpoint(ctx, folder)
-	if err == nil {
-		err = s.awaitSweep(ctx)
-	}
 	if err != nil {
 		return "", err
 	}
@@ -293,11 +317,8 @@ func (s *Maker) create(ctx context.Context, base string) (path string, err error
 	if why := context.Cause(ctx); why != nil && path == "" {
 		err = why // what ended the work, in place of what it says of its end
 	}
-	if err != nil && !s.isLeft() {
-		err = errors.Join(err, snapshot.Sweep(s.FS, s.Dir))
-	}
 	if err != nil {
-		return "", err
+		return "", errors.Join(err, snapshot.Sweep(s.FS, s.Dir))
 	}
 	if err := s.learn(path, tables); err != nil {
 		return "", err
@@ -332,6 +353,9 @@ func (s *Maker) Close() {
 	s.ended = true
 	s.mu.Unlock()
 	s.copying.Wait()
+	if s.isLeft() {
+		return
+	}
 	ended := make(chan struct{})
 	go func() {
 		s.work.Wait()

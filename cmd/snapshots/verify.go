@@ -26,6 +26,9 @@ var errVerifies = control.Refuse(fasthttp.StatusConflict, "a snapshot is being v
 
 // Verify implements admin.Snapshots.
 func (s *Maker) Verify(file string) (admin.SnapshotCheck, error) {
+	if err := s.awaitSweep(); err != nil {
+		return admin.SnapshotCheck{}, err
+	}
 	need, err := s.unpackedSize(file)
 	if err != nil {
 		return admin.SnapshotCheck{}, err
@@ -87,6 +90,8 @@ func (s *Maker) unpackedSize(name string) (uint64, error) {
 // carryOutCheck carries out the verification that Verify began, and says how it ended.
 func (s *Maker) carryOutCheck(file string) {
 	defer s.work.Done()
+	s.Folder.RLock()
+	defer s.Folder.RUnlock()
 	ctx, cancel := context.WithCancelCause(s.Ending)
 	watched := make(chan struct{})
 	go func() { defer close(watched); watch(ctx, cancel, s.checkRoom) }()
@@ -120,17 +125,11 @@ func (s *Maker) checkRoom() error {
 
 // verify verifies the snapshot in a file.
 func (s *Maker) verify(ctx context.Context, file string) (*admin.SnapshotTotals, error) {
-	if err := s.awaitSweep(ctx); err != nil {
-		return nil, err
-	}
 	j := verifyJob{File: file, TempDir: filepath.Join(s.Dir, verifyFolder)}
 	if err := errors.Join(s.FS.RemoveAll(j.TempDir), s.FS.MkdirAll(j.TempDir, 0o700)); err != nil {
 		return nil, err
 	}
 	defer func() {
-		if s.isLeft() {
-			return
-		}
 		if err := s.FS.RemoveAll(filepath.Join(s.Dir, verifyFolder)); err != nil {
 			s.Log.Error("what a verification has left is not removed", "error", err)
 		}

@@ -274,7 +274,7 @@ var words = map[string][2]string{
 	"all_cases":         {"Há mais casos: os que aguardam, e os demais", "There are more cases: those that wait, and the others"},
 	"all_webhooks":      {"Há mais webhooks: todos", "There are more webhooks: all of them"},
 	"more_keys":         {"Há mais do que aqui aparece. Para listar todas:", "There are more than stand here. To list all of them:"},
-	"damaged":           {"Omitidos, porque seus registros estão danificados: %d. A auditoria diz de quais contas.", "Left out, because their records are damaged: %d. The audit names their accounts."},
+	"damaged":           {"Omitidos, porque seus registros estão danificados: %d. A auditoria, ou pixd journal verify com o motor parado, diz quais.", "Left out, because their records are damaged: %d. The audit, or pixd journal verify of the stopped engine, names them."},
 	"more_cases":        {"Há mais casos do que cabem aqui.", "There are more cases than are shown here."},
 
 	"delivery_pending":   {"Pendentes", "Pending"},

@@ -5,15 +5,18 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -241,6 +244,44 @@ func TestPeersTLS(t *testing.T) {
 	if _, err := m.Log().Found(patient(t), wal.Cluster{}); err != nil {
 		t.Fatal(err)
 	}
+	strange := t.TempDir()
+	makeCertificate(t, strange)
+	for name, c := range map[string]struct {
+		dir     string // of the certificate; empty: none
+		version uint16
+		taken   bool
+	}{
+		"a member": {dir, tls.VersionTLS13, true}, "no certificate": {"", tls.VersionTLS13, false},
+		"another authority's certificate": {strange, tls.VersionTLS13, false}, "an old TLS": {dir, tls.VersionTLS12, false},
+	} {
+		if err := knocks(t, strings.TrimPrefix(all[1].Peers[all[1].Name], "https://"), c.dir, c.version); (err == nil) != c.taken {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// knocks sends a request to a member's port for others.
+func knocks(t *testing.T, at, dir string, version uint16) error {
+	t.Helper()
+	config := &tls.Config{InsecureSkipVerify: true, MaxVersion: version} //nolint:gosec // the port is what is tested
+	if dir != "" {
+		pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	c, err := tls.Dial("tcp", at, config)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	if _, err := fmt.Fprintf(c, "GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
+		return err
+	}
+	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	_, err = io.ReadFull(c, make([]byte, 9)) // with TLS 1.3 a refused certificate is told of here
+	return err
 }
 
 // makeCertificate writes a certificate that is its own authority.

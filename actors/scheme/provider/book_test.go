@@ -100,7 +100,7 @@ func TestLongBook(t *testing.T) {
 	}))
 	defer server.Close()
 	p := asking(t, server.URL)
-	p.pageWithin = pages / 2 * 100 * time.Millisecond
+	p.pageWithin = (pages - 1) * 100 * time.Millisecond
 	if b, err := p.Book(t.Context()); err != nil || len(b.Accounts) != pages {
 		t.Errorf("%d accounts: %v", len(b.Accounts), err)
 	}
