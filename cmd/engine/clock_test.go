@@ -14,6 +14,7 @@ import (
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/cmd/machine"
+	"pixd/wal"
 )
 
 // clocks are the two clocks of a machine. Each goes on with real time and can be moved by
@@ -179,5 +180,34 @@ func TestClockAPI(t *testing.T) {
 	}
 	if status, got := w.operate("GET", "/admin/clock", ""); status != 200 || !clockForm.MatchString(got) {
 		t.Errorf("%d %s", status, got)
+	}
+}
+
+// TestSchemesClockIsTold checks that operators hear of a scheme whose clock differs from the engine's: nothing expires meanwhile.
+func TestSchemesClockIsTold(t *testing.T) {
+	t.Parallel()
+	w := newHarness(t, vfs.NewMem())
+	w.stated(w.Clock.Now())
+	if w.raised(AlertClock) {
+		t.Error("an alert about a clock that agrees")
+	}
+	w.stated(w.Clock.Now() + 5*60_000)
+	w.becomes("told", soon, func() bool { return w.raised(AlertClock) })
+}
+
+// TestSecretIsShared checks that the secret from which end-to-end ids are computed takes a position in the journal: the next
+// owner of nodes' journal must compute the same ones.
+func TestSecretIsShared(t *testing.T) {
+	s, err := wal.Open(wal.Options{Dir: "journal", FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	before, _, _ := s.Head()
+	one, err := endToEndSecret(s)
+	made, _, _ := s.Head()
+	two, err2 := endToEndSecret(s)
+	if again, _, _ := s.Head(); err != nil || err2 != nil || len(one) != 32 || string(one) != string(two) || made != before+1 || again != made {
+		t.Errorf("positions %d, %d, %d; %v, %v", before, made, again, err, err2)
 	}
 }
