@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"pixd/actors/account"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
+	"pixd/actors/scheme"
 	"pixd/wal"
 )
 
@@ -182,4 +184,37 @@ func TestStopUnderOperatorsSlowRead(t *testing.T) {
 	go func() { _, got := w.operate("GET", "/admin/payouts?status=settled", ""); asked <- got }()
 	w.stopsAfter(reads)
 	<-asked
+}
+
+// slowLookup is a scheme whose directory takes its time.
+type slowLookup struct {
+	scheme.Scheme
+	asked chan<- struct{}
+}
+
+// Lookup implements scheme.Scheme.
+func (s slowLookup) Lookup(ctx context.Context, q scheme.Query) (pix.Party, error) {
+	s.asked <- struct{}{}
+	time.Sleep(2 * time.Second)
+	return s.Scheme.Lookup(ctx, q)
+}
+
+// TestStopUnderSlowScheme checks that a payout which waits for the scheme when the engine is told to end is carried out and
+// answered.
+func TestStopUnderSlowScheme(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 1)
+	w := newHarness(t, vfs.NewMem(), func(c *Config) {
+		c.wrapScheme = func(s scheme.Scheme) scheme.Scheme { return slowLookup{s, asked} }
+	})
+	answered := make(chan string, 1)
+	go func() {
+		status, got := w.cashOut(`{"amount":7,"pix_key":"settle-now@pix.test"}`)
+		answered <- fmt.Sprint(status, got)
+	}()
+	<-asked
+	w.stop()
+	if got := <-answered; !strings.HasPrefix(got, `200{"worked":true`) || !strings.Contains(got, `"settled"`) {
+		t.Error(got)
+	}
 }
