@@ -59,17 +59,18 @@ type Runner struct {
 // Run reads the movements since the state's instant, from the place where it was, books what is missing
 // and moves the state on. It ends with the context's error where that ends.
 func (r *Runner) Run(ctx context.Context, s *State) error {
-	told, anew := r.newProgress(s), false
+	told, anew, met := r.newProgress(s), false, map[string]bool{}
 	for empty := 0; !s.Read; empty++ {
 		page, err := r.ask(ctx, s)
 		switch {
 		case err != nil && ctx.Err() == nil && s.After != "" && !anew:
 			r.Log.Warn("the scheme does not go on with its list of movements: it is read anew", "read", s.Done, "error", err)
 			s.After, s.Done, anew = "", 0, true
+			clear(met)
 			continue
 		case err != nil:
 			return err
-		case page.Next != "" && page.Next == s.After, empty > mostEmpty:
+		case page.Next != "" && (page.Next == s.After || met[page.Next]), empty > mostEmpty:
 			return fmt.Errorf("catch up: the scheme's list of movements does not go on behind %q", s.After)
 		case s.After == "":
 			s.Total = s.Done + uint64(len(page.Movements)+page.Left)
@@ -82,7 +83,7 @@ func (r *Runner) Run(ctx context.Context, s *State) error {
 		}
 		s.Done += uint64(len(page.Movements))
 		if s.Read = page.Next == ""; !s.Read { // otherwise later movements follow in the same page
-			s.After = page.Next
+			s.After, met[page.Next] = page.Next, true
 		}
 		if err := r.Write(s.op()); err != nil {
 			return fmt.Errorf("catch up: %w", err)

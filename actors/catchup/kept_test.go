@@ -57,4 +57,11 @@ func TestReadAnewOnce(t *testing.T) {
 	if err := w.runner().Run(ctx, s); err == nil || !strings.Contains(err.Error(), "does not go on") {
 		t.Errorf("the same place: asked %d times: %v", len(w.asked), err)
 	}
+	w = newWorld(t, arrival(1, payment, "ours"), payout(1, payment), arrival(2, payment[:31]+"3", "ours"))
+	w.known[merchant] = true
+	w.pages[2].Next = "p1"
+	s, _ = Begin(1)
+	if err := w.runner().Run(ctx, s); err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "does not go on") {
+		t.Errorf("a round: asked %d times: %v", len(w.asked), err)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -84,27 +85,30 @@ func TestBookRefused(t *testing.T) {
 // TestLongBook checks that a book of many pages is read however long that takes, and that a page which does not come ends it.
 func TestLongBook(t *testing.T) {
 	const pages = 10
-	hangs := false
-	page := 0
+	var page atomic.Int64
+	var hangs atomic.Bool
+	over := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		page++
-		if time.Sleep(100 * time.Millisecond); hangs && page == pages {
-			<-r.Context().Done()
+		n := page.Add(1)
+		if time.Sleep(100 * time.Millisecond); hangs.Load() && n == pages {
+			<-over
 			return
 		}
-		b := TellBook(scheme.Book{At: noon, Accounts: []scheme.AccountBook{{Account: pix.AccountID(page)}}})
-		if page < pages {
+		b := TellBook(scheme.Book{At: noon, Accounts: []scheme.AccountBook{{Account: pix.AccountID(n)}}})
+		if n < pages {
 			b.Next = "n"
 		}
 		signing(t, 200, string(encode(b)), nil)(w, r)
 	}))
 	defer server.Close()
+	defer close(over)
 	p := asking(t, server.URL)
 	p.pageWithin = (pages - 1) * 100 * time.Millisecond
 	if b, err := p.Book(t.Context()); err != nil || len(b.Accounts) != pages {
 		t.Errorf("%d accounts: %v", len(b.Accounts), err)
 	}
-	hangs, page = true, 0
+	hangs.Store(true)
+	page.Store(0)
 	if _, err := p.Book(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a page hangs: %v", err)
 	}
