@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +21,8 @@ import (
 
 // world is a journal's named values, a scheme's list, and accounts that book what they are told.
 type world struct {
+	mu sync.Mutex // of own
+
 	t       *testing.T
 	values  map[string][]byte
 	pages   []scheme.MovementPage // in order; the last one has no Next
@@ -122,9 +125,14 @@ func (w *world) runner() *Runner {
 			}
 			go func() { <-w.hold; done(!again, nil) }()
 		},
-		Reserve: func(_ pix.AccountID, id string) (bool, error) { w.own = append(w.own, id); return true, nil },
-		Aside:   &Aside{Scan: w.scan, Write: w.write, Alerts: w, Log: slog.New(slog.DiscardHandler)},
-		Secret:  []byte("secret"), Write: w.write, LostKey: func(n scheme.Notice) { w.lost = append(w.lost, n.Arrived.Key) },
+		Reserve: func(_ pix.AccountID, id string) (bool, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.own = append(w.own, id)
+			return true, nil
+		},
+		Aside:  &Aside{Scan: w.scan, Write: w.write, Alerts: w, Log: slog.New(slog.DiscardHandler)},
+		Secret: []byte("secret"), Write: w.write, LostKey: func(n scheme.Notice) { w.lost = append(w.lost, n.Arrived.Key) },
 		KeyOf:   func(key string) (pix.AccountID, bool) { return merchant, key == "ours" },
 		Elapsed: func() time.Duration { return 0 }, Log: slog.New(slog.DiscardHandler),
 	}

@@ -57,6 +57,8 @@ type Log struct {
 	life    context.Context // ends with Close
 	end     context.CancelFunc
 
+	stopping <-chan struct{} // closed when the member in this process ends, by itself too; nil: the etcd is another process
+
 	mu      sync.Mutex
 	agree   *wal.Cluster     // nil: not read yet
 	kept    map[string]place // by key: what Trim was told
@@ -201,13 +203,26 @@ func (l *Log) txn(ctx context.Context, ifs []clientv3.Cmp, then, otherwise []cli
 	return l.client.Txn(ctx).If(ifs...).Then(then...).Else(otherwise...).Commit()
 }
 
-func (l *Log) get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+func (l *Log) get(ctx context.Context, key string, opts ...clientv3.OpOption) (r *clientv3.GetResponse, err error) {
+	defer l.ended(&err)
 	ctx, cancel := l.call(ctx)
 	defer cancel()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	return l.client.Get(ctx, key, opts...)
+}
+
+// ended makes an error of the panic of a member in this process that is ending: one that was removed closes its database
+// beside who reads from it.
+func (l *Log) ended(err *error) {
+	select {
+	case <-l.stopping:
+		if p := recover(); p != nil {
+			*err = fmt.Errorf("etcdlog: the member has ended: %v", p)
+		}
+	default:
+	}
 }
 
 // Close implements wal.Log.

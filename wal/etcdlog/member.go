@@ -158,6 +158,7 @@ func (m *Member) Log() *Log { return m.under(m.o.Prefix) }
 // under returns a log with a prefix of its own.
 func (m *Member) under(prefix string) *Log {
 	l := newLog(v3client.New(m.etcd.Server), prefix, m.o.Timeout, m.o.Log)
+	l.stopping = m.etcd.Server.StoppingNotify()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.logs = append(m.logs, l)
