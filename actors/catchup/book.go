@@ -87,12 +87,12 @@ func (r *Runner) bookAll(t *turns, some []kept) error {
 	for i := range some {
 		movements[i] = some[i].movement
 	}
-	if err := r.reserve(context.Background(), movements); err != nil {
-		return err
-	}
 	var work sync.WaitGroup
-	why := make([]error, len(some))
+	why := r.reserve(context.Background(), movements)
 	for i := range some {
+		if why[i] != nil {
+			continue
+		}
 		work.Add(1)
 		r.book(&some[i].movement, func(m *scheme.Movement, changed bool, err error) {
 			defer work.Done()

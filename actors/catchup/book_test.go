@@ -1,6 +1,7 @@
 package catchup
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -75,7 +76,7 @@ func TestFailuresAreCounted(t *testing.T) {
 		if strings.Contains(fmt.Sprint(c), all[0].movement.Notice.EndToEnd) {
 			return nil
 		}
-		return fmt.Errorf("not now")
+		return errors.New("not now")
 	}
 	r := w.runner()
 	r.Book()
@@ -126,5 +127,26 @@ func TestLongMovementsAreKept(t *testing.T) {
 	w.known[merchant] = true
 	if r.Book(); len(w.booked) != 41 || r.Aside.Count() != 0 || w.values[string(bad)] == nil {
 		t.Errorf("%d are booked, %d are left", len(w.booked), r.Aside.Count())
+	}
+}
+
+// TestOneReservationFails checks that a payout whose end-to-end id cannot be reserved keeps no other movement of its account
+// from being booked.
+func TestOneReservationFails(t *testing.T) {
+	w := newWorld(t)
+	bad, good := payout(1, payment), payout(2, payment[:31]+"3")
+	if n, err := w.runner().Aside.keep([]unbooked{{&bad, errUnknownAccount}, {&good, errUnknownAccount}}); n != 2 || err != nil {
+		t.Fatal(n, err)
+	}
+	w.known[merchant] = true
+	r := w.runner()
+	r.Reserve = func(_ pix.AccountID, endToEnd string) (bool, error) {
+		if endToEnd == payment {
+			return false, errors.New("its row is damaged")
+		}
+		return true, nil
+	}
+	if r.Book(); len(w.booked) != 1 || r.Aside.Count() != 1 || !strings.Contains(r.failed[merchant], "reserve an end-to-end id: its row is damaged") {
+		t.Errorf("booked %q, %d are left: %s", w.booked, r.Aside.Count(), r.failed[merchant])
 	}
 }

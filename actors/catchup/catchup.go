@@ -140,8 +140,13 @@ func Try(ctx context.Context, timeout time.Duration, ask func(context.Context) e
 
 // take books a page of movements, each account's in their order, and waits until all of it is durable.
 func (r *Runner) take(ctx context.Context, page []scheme.Movement, s *State) error {
-	if err := r.reserve(ctx, page); err != nil {
-		return err
+	for _, err := range r.reserve(ctx, page) {
+		if err != nil {
+			return fmt.Errorf("catch up: %w", err)
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	var work sync.WaitGroup
 	var booked atomic.Uint64
@@ -214,33 +219,29 @@ func (r *Runner) book(m *scheme.Movement, done func(*scheme.Movement, bool, erro
 }
 
 // reserve reserves the end-to-end ids of payouts that no engine has computed: their merchants chose them,
-// and no other account may use them.
-func (r *Runner) reserve(ctx context.Context, page []scheme.Movement) error {
-	var own []*scheme.Payment
-	for i := range page {
-		if p := &page[i].Payment; p.Tx != (pix.TxID{}) && r.Known(p.Account) && !r.computed(p) {
-			own = append(own, p)
-		}
-	}
-	errs := make([]error, len(own))
+// and no other account may use them. It returns why a movement's id is not reserved, for each that has one.
+func (r *Runner) reserve(ctx context.Context, page []scheme.Movement) []error {
+	errs := make([]error, len(page))
 	var work sync.WaitGroup
 	room := make(chan struct{}, reservedAtOnce)
-	for i, p := range own {
+	for i := range page {
+		p := &page[i].Payment
+		if p.Tx == (pix.TxID{}) || !r.Known(p.Account) || r.computed(p) {
+			continue
+		}
 		room <- struct{}{}
 		work.Go(func() {
-			if ctx.Err() == nil {
+			if errs[i] = ctx.Err(); errs[i] == nil {
 				_, errs[i] = r.Reserve(p.Account, p.EndToEnd)
+			}
+			if errs[i] != nil {
+				errs[i] = fmt.Errorf("reserve an end-to-end id: %w", errs[i])
 			}
 			<-room
 		})
 	}
 	work.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return fmt.Errorf("catch up: reserve an end-to-end id: %w", err)
-		}
-	}
-	return ctx.Err()
+	return errs
 }
 
 // attemptsSought is how many attempts are looked at to see whether the engine computed an id. An id of a

@@ -76,16 +76,23 @@ func alone(t *testing.T, change func(*engine.Config, *Flags)) (s *Served, port s
 	return s, port
 }
 
-// TestNodeCatchesUpLater has a node serve a restored journal whose gap is accepted, while the scheme can be
-// asked for movements and does not list them: the node begins anew, and serves the journal without them.
-func TestNodeCatchesUpLater(t *testing.T) {
-	t.Parallel()
-	dir := filled(t, "x")
+// justRestored is a folder whose journal was restored from a snapshot, and was not taken into use since.
+func justRestored(t *testing.T) (dir string) {
+	t.Helper()
+	dir = filled(t, "x")
 	store := aStore(t, dir, false)
 	op, err := (&restored.Mark{Position: 1, Newest: 1, Taken: 1, Restored: 2}).Op()
 	if err := errors.Join(err, store.WriteRows(wal.Shared, op), store.Close()); err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// TestNodeCatchesUpLater has a node serve a restored journal whose gap is accepted, while the scheme can be
+// asked for movements and does not list them: the node begins anew, and serves the journal without them.
+func TestNodeCatchesUpLater(t *testing.T) {
+	t.Parallel()
+	dir := justRestored(t)
 	at, refused := losesMovements(t)
 	s, port := alone(t, func(c *engine.Config, _ *Flags) {
 		c.DataDir, c.Scheme, c.SchemeTimeout, c.AcceptRestoredGap = dir, at, 100*time.Millisecond, true
@@ -145,12 +152,7 @@ func TestNodeCatchesUpLater(t *testing.T) {
 // wait once more, and nobody serves meanwhile. A first start accepts the gap, a later one finds that it was accepted.
 func TestNodeAsksOnce(t *testing.T) {
 	t.Parallel()
-	dir := filled(t, "x")
-	store := aStore(t, dir, false)
-	op, err := (&restored.Mark{Position: 1, Newest: 1, Taken: 1, Restored: 2}).Op()
-	if err := errors.Join(err, store.WriteRows(wal.Shared, op), store.Close()); err != nil {
-		t.Fatal(err)
-	}
+	dir := justRestored(t)
 	port := waltest.FreePorts(t, 1, 2)[0]
 	for _, accepts := range []bool{true, false} {
 		c, f := engine.Defaults(), Defaults()

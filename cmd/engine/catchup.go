@@ -111,7 +111,7 @@ func (e *Engine) readAll(ctx context.Context, s *catchup.State) error {
 	}
 }
 
-// schemesBook reads the scheme's book, of any number of pages, each of which has --scheme-timeout.
+// schemesBook reads the scheme's book, of any number of pages, each of which has --scheme-timeout, and 30 s at least.
 func (e *Engine) schemesBook(ctx context.Context) (b scheme.Book, err error) {
 	err = catchup.Try(ctx, e.Config.SchemeTimeout, func(context.Context) error {
 		b, err = e.scheme.Book(ctx)

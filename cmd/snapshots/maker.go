@@ -189,27 +189,49 @@ func (s *Maker) Start(base string) (admin.SnapshotRun, error) {
 }
 
 // begin begins a snapshot upon the one of a path; empty: it has all its files.
-func (s *Maker) begin(upon string) (admin.SnapshotRun, error) {
-	need, err := s.needs(upon)
+func (s *Maker) begin(upon string) (run admin.SnapshotRun, err error) {
+	need := func() uint64 {
+		if upon != "" {
+			return 0 // how much has changed is known once the copy is read: see packing
+		}
+		return s.Store.DiskUsage()
+	}
+	err = s.admit(aSnapshot, s.mayBegin, need, func() {
+		s.run = &admin.SnapshotRun{StartedAt: s.Now(), Stage: "copying"}
+		if upon != "" {
+			s.run.Base = filepath.Base(upon)
+		}
+		run = *s.run
+		s.copying.Add(1)
+		s.work.Add(1)
+		go s.carryOut(upon)
+	})
+	return run, err
+}
+
+// admit begins work where it may and where there is room. may and begin are called with the lock, and need, of how many bytes
+// it may write, as well; the folder is asked without it, because it may not answer, and figures need the lock.
+func (s *Maker) admit(what string, may func() error, need func() uint64, begin func()) error {
+	s.mu.Lock()
+	err := may()
+	var bytes uint64
 	if err == nil {
-		err = s.room(aSnapshot, need) // without the lock, which figures need: the folder may not answer
+		bytes = need()
+	}
+	s.mu.Unlock()
+	if err == nil {
+		err = s.room(what, bytes)
 	}
 	if err != nil {
-		return admin.SnapshotRun{}, err
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.mayBegin(); err != nil {
-		return admin.SnapshotRun{}, err
+	if err := may(); err != nil {
+		return err
 	}
-	s.run = &admin.SnapshotRun{StartedAt: s.Now(), Stage: "copying"}
-	if upon != "" {
-		s.run.Base = filepath.Base(upon)
-	}
-	s.copying.Add(1)
-	s.work.Add(1)
-	go s.carryOut(upon)
-	return *s.run, nil
+	begin()
+	return nil
 }
 
 // mayBegin returns an error where no snapshot may begin now. It is called with the lock.
@@ -221,16 +243,6 @@ func (s *Maker) mayBegin() error {
 		return errRuns
 	}
 	return nil
-}
-
-// needs returns how many bytes a snapshot upon the one of a path may need.
-func (s *Maker) needs(upon string) (uint64, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.mayBegin(); err != nil || upon != "" {
-		return 0, err // how much has changed is known once the copy is read: see packing
-	}
-	return s.Store.DiskUsage(), nil
 }
 
 // checkpoint copies the journal into the folder, which must be on its file system, and returns

@@ -25,40 +25,25 @@ const verifyFolder = "verifying"
 var errVerifies = control.Refuse(fasthttp.StatusConflict, "a snapshot is being verified")
 
 // Verify implements admin.Snapshots.
-func (s *Maker) Verify(file string) (admin.SnapshotCheck, error) {
+func (s *Maker) Verify(file string) (check admin.SnapshotCheck, err error) {
 	if err := s.awaitSweep(); err != nil {
-		return admin.SnapshotCheck{}, err
+		return check, err
 	}
 	need, err := s.unpackedSize(file)
 	if err != nil {
-		return admin.SnapshotCheck{}, err
+		return check, err
 	}
-	if err := s.mayVerify(); err != nil {
-		return admin.SnapshotCheck{}, err
-	}
-	if err := s.room(verification, need); err != nil { // without the lock, as in begin
-		return admin.SnapshotCheck{}, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.mayVerifyNow(); err != nil {
-		return admin.SnapshotCheck{}, err
-	}
-	s.check = &admin.SnapshotCheck{File: file, StartedAt: s.Now(), Stage: "checksum"}
-	s.work.Add(1)
-	go s.carryOutCheck(filepath.Join(s.Dir, file))
-	return *s.check, nil
+	err = s.admit(verification, s.mayVerify, func() uint64 { return need }, func() {
+		s.check = &admin.SnapshotCheck{File: file, StartedAt: s.Now(), Stage: "checksum"}
+		check = *s.check
+		s.work.Add(1)
+		go s.carryOutCheck(filepath.Join(s.Dir, file))
+	})
+	return check, err
 }
 
-// mayVerify returns an error where no verification may begin now.
+// mayVerify returns an error where no verification may begin now. It is called with the lock.
 func (s *Maker) mayVerify() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.mayVerifyNow()
-}
-
-// mayVerifyNow is mayVerify with the lock.
-func (s *Maker) mayVerifyNow() error {
 	switch {
 	case s.ended:
 		return errEnded

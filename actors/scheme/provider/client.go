@@ -35,7 +35,7 @@ type Options struct {
 	BookPage int // number of accounts for which Provider.Book asks at once; 0: 20,000
 	Conns    int // most connections for messages about payments; 0: 256
 
-	PageWithin time.Duration // longest time for a page of the book, of which there may be any number; 0: 10 s
+	PageWithin time.Duration // longest time for a page of the book, of which there may be any number; 30 s at least
 }
 
 // ParseURL reads the base URL of the other side of the protocol: http or https, a host, and

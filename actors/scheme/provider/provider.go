@@ -22,8 +22,8 @@ type Provider struct {
 
 var _ scheme.Scheme = (*Provider)(nil)
 
-// pageWithin is the value of Options.PageWithin where it is 0.
-const pageWithin = 10 * time.Second
+// pageWithin is the least time for a page of the book: one may have 20,000 accounts.
+const pageWithin = 30 * time.Second
 
 // New returns a provider at o.URL. It sends no request yet.
 func New(o Options) (*Provider, error) {
@@ -31,7 +31,7 @@ func New(o Options) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{c, cmp.Or(o.BookPage, bookPage), cmp.Or(o.PageWithin, pageWithin)}, nil
+	return &Provider{c, cmp.Or(o.BookPage, bookPage), max(o.PageWithin, pageWithin)}, nil
 }
 
 // Close ends the calls that travel in groups, and closes idle connections.
