@@ -134,6 +134,13 @@ func TestRemovedWhileAway(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Error("it goes on")
 	}
+	time.Sleep(200 * time.Millisecond) // it looks at the other nodes all the while, beside the end of its etcd
+	b.stop()
+	select {
+	case <-b.over:
+	case <-time.After(20 * time.Second):
+		t.Fatal("it never ends")
+	}
 }
 
 // countsForwarded sends a merchant's request and an operator's to a node that is not the owner, and looks for them in its

@@ -154,40 +154,80 @@ func TestFolderHangs(t *testing.T) {
 	s.Close()
 }
 
-// TestNextMakerWaits checks that what one Maker still does in the folder, whose end has not waited for it, harms nothing that
-// the next one of this process does there.
+// TestNextMakerWaits checks that the next Maker of a process does nothing in the folder while one whose end has not waited for
+// it is still at work there: it removes what crashes have left, makes a snapshot, or verifies one.
 func TestNextMakerWaits(t *testing.T) {
-	answers, hangs := make(chan struct{}), make(chan struct{}, 1000)
-	fs := &elsewhere{vfs.NewMem(), func() error { hangs <- struct{}{}; <-answers; return nil }}
-	one, end := hungMaker(t, fs, func(string, string) {})
-	<-hangs
-	end()
-	within(t, "the end", one.Close)
-	o := one.Options
-	var two *Maker
-	within(t, "the next start", func() {
-		var err error
-		if o.Ending = t.Context(); err == nil {
-			two, err = NewMaker(o)
-		}
-		if err != nil {
-			t.Error(err)
-		}
-	})
-	if _, err := two.Start(""); err == nil {
-		t.Error("it works beside the first")
+	const file = "pixd-20260921T141320Z-1.snap"
+	for name, begin := range map[string]func(*Maker) error{
+		"it removes": nil,
+		"it makes":   func(s *Maker) error { _, err := s.begin(""); return err },
+		"it verifies": func(s *Maker) error {
+			_, err := s.Verify(file)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answers, calls := make(chan struct{}), make(chan struct{}, 1000)
+			var left atomic.Int64 // so many calls are answered
+			fs := &elsewhere{vfs.NewMem(), func() error {
+				if left.Add(-1) < 0 {
+					calls <- struct{}{}
+					<-answers
+				}
+				return nil
+			}}
+			if begin != nil {
+				left.Store(1 << 40)
+			}
+			if err := fs.FS.MkdirAll("backup", 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if f, err := fs.FS.Create("backup/"+file, vfs.WriteCategoryUnspecified); err != nil || f.Close() != nil {
+				t.Fatal(err)
+			}
+			one, end := hungMaker(t, fs, func(string, string) {})
+			if begin != nil {
+				one.awaitLooked()
+				left.Store(2) // is there room?
+				if err := begin(one); err != nil {
+					t.Fatal(err)
+				}
+			}
+			<-calls
+			end()
+			within(t, "the end", one.Close)
+			for len(calls) > 0 { // a verification has two goroutines there
+				<-calls
+			}
+			o := one.Options
+			o.Ending = t.Context()
+			var two *Maker
+			within(t, "the next start", func() { two, _ = NewMaker(o) })
+			time.Sleep(200 * time.Millisecond)
+			select {
+			case <-two.swept:
+				t.Error("the next has been in the folder")
+			case <-calls:
+				t.Error("the next is in the folder")
+			default:
+			}
+			left.Store(1 << 40)
+			close(answers)
+			within(t, "the next", func() { <-two.swept })
+			one.work.Wait()
+			two.Close()
+		})
 	}
-	close(answers)
-	<-two.swept
-	if err := fs.MkdirAll("backup/verifying", 0o700); err != nil { // as its verification does
-		t.Fatal(err)
+}
+
+// awaitLooked waits until the folder was looked at for the figures, which is done after the start.
+func (s *Maker) awaitLooked() {
+	for looked := false; !looked; time.Sleep(time.Millisecond) {
+		s.mu.Lock()
+		looked = s.looked
+		s.mu.Unlock()
 	}
-	<-one.swept
-	time.Sleep(20 * time.Millisecond)
-	if _, err := fs.Stat("backup/verifying"); err != nil {
-		t.Error(err)
-	}
-	two.Close()
 }
 
 // TestSweepBeforeRoom checks that the first snapshot by the clock waits until what a crash has left is removed: it may have
@@ -212,7 +252,7 @@ func TestSweepBeforeRoom(t *testing.T) {
 }
 
 // TestEndBesideHungFolder checks that the end waits for a snapshot's use of the journal, and not for a folder that does not
-// answer; and that what ends afterwards removes nothing, which may be another's.
+// answer, and once alone.
 func TestEndBesideHungFolder(t *testing.T) {
 	answers, waits := make(chan struct{}), make(chan struct{}, 100)
 	var left atomic.Int64 // so many calls are answered
@@ -224,14 +264,7 @@ func TestEndBesideHungFolder(t *testing.T) {
 		}
 		return nil
 	}}, func(string, string) {})
-	looked := func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.looked
-	}
-	for !looked() {
-		time.Sleep(time.Millisecond)
-	}
+	s.awaitLooked()
 	left.Store(2) // is there room?
 	if _, err := s.Start(""); err != nil {
 		t.Fatal(err)
@@ -247,14 +280,8 @@ func TestEndBesideHungFolder(t *testing.T) {
 	if s.Close(); time.Since(began) > closeWithin/2 {
 		t.Error("asked again to end, it waits once more")
 	}
-	if err := s.FS.MkdirAll("data/checkpoint/of-another", 0o700); err != nil {
-		t.Fatal(err)
-	}
 	close(answers)
 	s.work.Wait()
-	if _, err := s.FS.Stat("data/checkpoint/of-another"); err != nil {
-		t.Errorf("what another makes is removed: %v", err)
-	}
 	if _, err := s.Start(""); !errors.Is(err, errEnded) {
 		t.Errorf("after the end: %v", err)
 	}

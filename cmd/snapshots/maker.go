@@ -64,7 +64,7 @@ type Maker struct {
 	check        *admin.SnapshotCheck // the verification that runs; nil: none
 	checked      *admin.SnapshotCheck // the one that ended last since the start; nil: none
 	ended        bool
-	left         bool      // Close has left work undone: it removes no copy of the journal any more, which may be another Maker's by then
+	left         bool      // Close has left work undone
 	latest       time.Time // when the newest snapshot in the folder was made, as it was read last; zero: there is none
 	looked       bool      // the folder could be read
 	// What only the snapshot that is being made uses:
@@ -307,11 +307,7 @@ func (s *Maker) failed(path string, err error) {
 // the removing fails, it returns both the snapshot's path and an error.
 func (s *Maker) create(ctx context.Context, base string) (path string, err error) {
 	folder := filepath.Join(s.DataDir, checkpointFolder)
-	defer func() {
-		if !s.isLeft() {
-			err = errors.Join(err, s.FS.RemoveAll(folder))
-		}
-	}()
+	defer func() { err = errors.Join(err, s.FS.RemoveAll(folder)) }()
 	job, err := s.checkpoint(ctx, folder)
 	if err != nil {
 		return "", err
@@ -363,10 +359,11 @@ const closeWithin = 2 * time.Second
 func (s *Maker) Close() {
 	s.mu.Lock()
 	s.ended = true
+	left := s.left
 	s.mu.Unlock()
 	s.copying.Wait()
-	if s.isLeft() {
-		return
+	if left {
+		return // it has been waited for
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -381,12 +378,6 @@ func (s *Maker) Close() {
 		s.mu.Unlock()
 		s.Log.Warn("the folder of snapshots does not answer, and is not waited for", "folder", s.Dir)
 	}
-}
-
-func (s *Maker) isLeft() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.left
 }
 
 // Runs implements admin.Snapshots.

@@ -155,11 +155,11 @@ func (l *Log) status(ctx context.Context) (all []*clientv3.StatusResponse, err e
 	}
 	call, cancel := l.call(ctx)
 	defer cancel()
-	var asked sync.WaitGroup
+	var work sync.WaitGroup
 	var mu sync.Mutex
 	for _, e := range endpoints {
-		asked.Go(func() {
-			s, failed := l.client.Status(call, e)
+		work.Go(func() {
+			s, failed := asked(l, func() (*clientv3.StatusResponse, error) { return l.client.Status(call, e) })
 			mu.Lock()
 			defer mu.Unlock()
 			if failed != nil {
@@ -169,7 +169,7 @@ func (l *Log) status(ctx context.Context) (all []*clientv3.StatusResponse, err e
 			all = append(all, s)
 		})
 	}
-	asked.Wait()
+	work.Wait()
 	if len(all) == 0 {
 		return nil, err
 	}
@@ -200,28 +200,59 @@ func (l *Log) txn(ctx context.Context, ifs []clientv3.Cmp, then, otherwise []cli
 	if ctx.Err() != nil { // a member in this process might do it all the same
 		return nil, context.Cause(ctx)
 	}
-	return l.client.Txn(ctx).If(ifs...).Then(then...).Else(otherwise...).Commit()
+	return asked(l, func() (*clientv3.TxnResponse, error) {
+		return l.client.Txn(ctx).If(ifs...).Then(then...).Else(otherwise...).Commit()
+	})
 }
 
-func (l *Log) get(ctx context.Context, key string, opts ...clientv3.OpOption) (r *clientv3.GetResponse, err error) {
-	defer l.ended(&err)
+func (l *Log) get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	ctx, cancel := l.call(ctx)
 	defer cancel()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return l.client.Get(ctx, key, opts...)
+	return asked(l, func() (*clientv3.GetResponse, error) { return l.client.Get(ctx, key, opts...) })
 }
 
-// ended makes an error of the panic of a member in this process that is ending: one that was removed closes its database
-// beside who reads from it.
-func (l *Log) ended(err *error) {
-	select {
-	case <-l.stopping:
-		if p := recover(); p != nil {
-			*err = fmt.Errorf("etcdlog: the member has ended: %v", p)
+// errEnds is the error of a call of a member in this process that ends, by itself too: it was removed.
+var errEnds = errors.New("etcdlog: the member of etcd in this process ends")
+
+// asked has etcd answer a call that may read its database. A member in this process that ends closes the database beside
+// calls, of which one panics then, with a lock that others wait for without end: nobody waits for them.
+func asked[T any](l *Log, call func() (T, error)) (T, error) {
+	if l.stopping == nil {
+		return call()
+	}
+	type answer struct {
+		is  T
+		err error
+	}
+	answered := make(chan answer, 1)
+	ends := func() bool {
+		select {
+		case <-l.stopping:
+			return true
+		default:
+			return false
 		}
-	default:
+	}
+	if ends() {
+		return answer{}.is, errEnds
+	}
+	go func() {
+		defer func() {
+			if p := recover(); p != nil && !ends() {
+				panic(p)
+			}
+		}()
+		is, err := call()
+		answered <- answer{is, err}
+	}()
+	select {
+	case a := <-answered:
+		return a.is, a.err
+	case <-l.stopping:
+		return answer{}.is, errEnds
 	}
 }
 
