@@ -53,6 +53,9 @@ func TestRoundsGoOn(t *testing.T) {
 		e.refusals.Stamp = func() pix.Millis { return 1 }
 		e.refusals.Refuse(scheme.Notice{EndToEnd: "E1"}, func(error) {})
 		e.refusals.Stamp = now
+		if _, err := e.Operators.Approve(pix.TxID{1}, "ana"); err != nil {
+			t.Fatal(err)
+		}
 		rounds := map[string]time.Duration{
 			"webhook: deliveries not watched": webhook.WatchEvery,
 			"webhook: sweep":                  dropEvery,
@@ -67,6 +70,12 @@ func TestRoundsGoOn(t *testing.T) {
 		}
 		if e.refusals.Has("E1") {
 			t.Error("an old refusal is kept because claims cannot be read")
+		}
+		if e.Operators.FirstApproval(pix.TxID{1}) != nil {
+			t.Error("the first approval of a payout that does not wait is kept")
+		}
+		if n := e.Accounts.InMemory(); n != 0 {
+			t.Errorf("%d idle accounts are kept in memory", n)
 		}
 		noFolder.Clear()
 		rows[0].Kind, rows[1].Kind, rows[2].Value = wal.OpDelete, wal.OpDelete, make([]byte, 49)
