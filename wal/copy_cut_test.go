@@ -2,6 +2,7 @@ package wal
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -29,6 +30,34 @@ func TestCopyOutlivesACut(t *testing.T) {
 		t.Errorf("the sum is %x, was %x", got, want)
 	}
 	closeStore(t, left)
+}
+
+// TestBrokenOffCopyCannotBeOpened ends a copy after each of its files but the last: what is there is no store.
+func TestBrokenOffCopyCannotBeOpened(t *testing.T) {
+	fs, _ := closedStore(t, Options{})
+	enough := errors.New("enough")
+	for files := 1; ; files++ {
+		to, copied := fmt.Sprint("/copies/", files), 0
+		err := Copy(fs, harnessDir, to, func(done, total int64) error {
+			if copied++; copied == files && done < total {
+				return enough
+			}
+			return nil
+		})
+		if err == nil {
+			if files < 4 {
+				t.Errorf("a store of %d files", files)
+			}
+			return
+		}
+		if !errors.Is(err, enough) {
+			t.Fatal(err)
+		}
+		if s, err := Open(Options{Dir: to, FS: fs, ReadOnly: true}); err == nil {
+			t.Errorf("%d files of a store are opened", files)
+			closeStore(t, s)
+		}
+	}
 }
 
 // TestFailedOwnerFileFreesTheFolder checks that a folder whose file with the owner cannot be written is not locked

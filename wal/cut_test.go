@@ -215,3 +215,41 @@ func TestCutOffRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestCutOffMuch cuts more records than one commit of a cut deletes: all of them are gone.
+func TestCutOffMuch(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewCrashableMem()
+	s := mustOpen(t, Options{Dir: harnessDir, FS: fs})
+	const each = 250
+	sum := uint64(0)
+	for n := range 2*cutAtOnce/each + 3 {
+		e := &Entry{Stream: 1, Expect: uint64(n * each)}
+		for i := range each {
+			r := Seal(sum, Record{Stream: 1, Seq: uint64(n*each + i + 1), Kind: 1, Time: int64(n + 1)})
+			e.Records, sum = append(e.Records, r), r.Sum
+		}
+		done := make(resultOut, 1)
+		e.Out = []Out{done}
+		s.Append(e)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeStore(t, s)
+	c, err := CutOff(Options{Dir: harnessDir, FS: fs}, 1)
+	if err != nil || c.Position != 1 || c.Records != 2*cutAtOnce+2*each {
+		t.Errorf("%+v %v", c, err)
+	}
+	s = mustOpen(t, Options{Dir: harnessDir, FS: fs})
+	records := 0
+	for k := range owned(t, s) {
+		if k[0] == recordPrefix || k[0] == segmentPrefix {
+			records++
+		}
+	}
+	if records != each {
+		t.Errorf("%d records are left, want %d", records, each)
+	}
+	closeStore(t, s)
+}

@@ -1,7 +1,13 @@
 package wal_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -103,5 +109,45 @@ func TestLeftClusterHasNoOwner(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	if o := s.Owner(); o.Name != "" || o.Run != "" {
 		t.Errorf("the owner is still %+v", o)
+	}
+}
+
+// deaf is a log that does not take its first batches.
+type deaf struct {
+	wal.Log
+	left atomic.Int64 // how many tries
+}
+
+// Append implements wal.Log.
+func (d *deaf) Append(ctx context.Context, log uint16, after uint64, batch []byte) error {
+	if d.left.Add(-1) >= 0 {
+		return errors.New("deaf")
+	}
+	return d.Log.Append(ctx, log, after, batch)
+}
+
+// TestSharedWarnsOnce checks that a log which does not take a batch for a second is told of once, and has it in the end.
+func TestSharedWarnsOnce(t *testing.T) {
+	var log bytes.Buffer
+	a := openShared(t, waltest.NewTape(), "a", vfs.NewMem())
+	if err := a.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o := sharedOptions(a)
+	o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	var err error
+	if a.store, err = wal.Open(o.WithPatience(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	to := &deaf{Log: a.reel}
+	to.left.Store(40)
+	a.to = to
+	a.own()
+	a.mustAppend(1)
+	if err := a.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(log.String(), "does not take a batch"); n != 1 || to.left.Load() >= 0 {
+		t.Errorf("%d warnings: %s", n, log.String())
 	}
 }

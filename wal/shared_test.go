@@ -30,6 +30,7 @@ type copyOf struct {
 	seq   uint64
 	lost  atomic.Bool // the node is not certain to be the owner
 	fell  chan error
+	to    wal.Log // where it writes to as the owner; nil: the reel
 }
 
 func sharedOptions(c *copyOf) wal.Options {
@@ -75,8 +76,11 @@ func (c *copyOf) own() {
 	if err == nil {
 		err = c.follow()
 	}
+	if c.to == nil {
+		c.to = c.reel
+	}
 	if err == nil {
-		err = c.store.Lead(wal.Lead{Log: c.reel, Certain: func() bool { return !c.lost.Load() }})
+		err = c.store.Lead(wal.Lead{Log: c.to, Certain: func() bool { return !c.lost.Load() }})
 	}
 	if err == nil {
 		c.seq, c.sum, err = c.store.Last(7)

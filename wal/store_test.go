@@ -267,6 +267,48 @@ func TestCheckpoint(t *testing.T) {
 	}
 }
 
+// TestCheckpointFails fails each kind of write of Pebble's part of a checkpoint: the checkpoint returns the error, and the
+// store goes on.
+func TestCheckpointFails(t *testing.T) {
+	fs := vfs.NewMem()
+	var fails atomic.Int64 // a kind of operation
+	var failed atomic.Bool
+	s := memStore(t, Options{FS: onWrite(fs, func(op errorfs.Op) error {
+		if strings.HasPrefix(op.Path, "/copy") && strings.Contains(op.Path, "/"+storeName) && op.Kind == errorfs.OpKind(fails.Load()) {
+			failed.Store(true)
+			return syscall.ENOSPC
+		}
+		return nil
+	})})
+	w := newHarness(13)
+	if err := errors.Join(w.run(s, 50), s.db.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []errorfs.OpKind{errorfs.OpCreate, errorfs.OpMkdirAll, errorfs.OpFileWrite, errorfs.OpFileSync} {
+		fails.Store(int64(kind))
+		failed.Store(false)
+		ended := make(chan error, 1)
+		go func() {
+			_, _, _, err := s.Checkpoint(fmt.Sprint("/copy/", int(kind)))
+			ended <- err
+		}()
+		select {
+		case err := <-ended:
+			if failed.Load() != errors.Is(err, syscall.ENOSPC) {
+				t.Errorf("kind %d: %v, a write failed: %v", kind, err, failed.Load())
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("kind %d: the checkpoint does not return", kind)
+		}
+		if !failed.Load() {
+			t.Errorf("kind %d: there is no such write", kind)
+		}
+		if err := w.run(s, 5); err != nil || s.Err() != nil {
+			t.Fatal(err, s.Err())
+		}
+	}
+}
+
 // TestCheckpointAmongCommits checks that the anchor of a checkpoint does not name a batch
 // that was committed while the copy was made, because the copy may lack such a batch.
 func TestCheckpointAmongCommits(t *testing.T) {

@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -26,6 +27,13 @@ func TestVerifyTables(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	if err := s.VerifyTables(nil); err != nil {
 		t.Fatal(err)
+	}
+	asked := 0
+	if err := s.VerifyTables(func() error { asked++; return nil }); err != nil || asked != len(tables) {
+		t.Errorf("%v; asked %d times whether to go on, there are %d tables", err, asked, len(tables))
+	}
+	if err := s.VerifyTables(func() error { return io.ErrClosedPipe }); err != io.ErrClosedPipe {
+		t.Errorf("a check that is to end returns %v", err)
 	}
 	name := tables[len(tables)-1]
 	whole, err := os.ReadFile(name)
