@@ -210,9 +210,14 @@ func TestOldAlertsAreDropped(t *testing.T) {
 	a.Open(s, c)
 	kept := pix.Millis(Kept / time.Millisecond)
 	old, young := a.Row(7, ledger.Alert{Kind: "damage"}, now()-kept-60_000), a.Row(7, ledger.Alert{Kind: "damage"}, now()-kept+60_000)
-	if err := s.WriteRows(wal.Shared, old, young); err != nil {
+	rows := []wal.Op{old, young}
+	for range droppedAtOnce + 1 {
+		rows = append(rows, a.Row(7, ledger.Alert{Kind: "damage"}, now()-kept-60_000))
+	}
+	if err := s.WriteRows(wal.Shared, rows...); err != nil {
 		t.Fatal(err)
 	}
+	before, _, _ := s.Head()
 	for _, doubted := range []bool{true, false} {
 		at := c.Now()
 		if doubted {
@@ -230,6 +235,12 @@ func TestOldAlertsAreDropped(t *testing.T) {
 				t.Errorf("doubted %v: %s is there: %v, %v", doubted, row.key, there, err)
 			}
 		}
+	}
+	if all, _, err := a.Read(0, false, "", len(rows)); len(all) != 1 || err != nil {
+		t.Errorf("%d alerts are left, %v", len(all), err)
+	}
+	if after, _, _ := s.Head(); after != before {
+		t.Errorf("the journal ends at %d, was %d: each node drops alerts for itself", after, before)
 	}
 }
 
