@@ -10,9 +10,11 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/scheme"
+	"pixd/wal"
 )
 
 // holding is a scheme that holds what is submitted of one amount until it is let go, and refuses it then. It
@@ -186,5 +188,40 @@ func TestWaitedInSnapshot(t *testing.T) {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log does not say %s:\n%s", want, log.String())
 		}
+	}
+}
+
+// TestSendingIsAsked makes a snapshot while a payout that waited is on its way: after a restore the scheme is asked about
+// it before anybody is served, although the first row of what is in flight leads to no record.
+func TestSendingIsAsked(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewMem()
+	h := newHolding(17 * pix.UnitsPerCentavo)
+	w := newHarness(t, fs, h.between)
+	w.capacity("client_limited")
+	p := w.paidOut(`{"amount":17,"pix_key":"a@pix.test"}`)
+	w.becoming(p.TransactionID, "pending")
+	w.capacity("available")
+	<-h.came
+	file := w.snap()
+	row := wal.Op{Kind: wal.OpSet, Key: layout.OpenKey(0, pix.TxID{}), Value: layout.SeqRow(1)}
+	if err := w.Store.WriteRows(wal.Local, row); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := w.inFlight(t.Context(), func(*ledger.Transaction) bool { return true }); len(all) != 1 || all[0].Tx.Public() != p.TransactionID || err != nil {
+		t.Errorf("in flight beside one that cannot be read: %v %v", all, err)
+	}
+	close(h.goOn)
+	w.becoming(p.TransactionID, "failed")
+	w.stop()
+
+	restoredAt(t, fs, file, "new")
+	h.came = make(chan struct{})
+	var log bytes.Buffer
+	again := w.at(serveHarness(t, fs, backTo("new"), h.between, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) }))
+	again.becoming(p.TransactionID, "failed")
+	again.stop()
+	if !strings.Contains(log.String(), `"asked the scheme about what is in flight" asked=1 `) {
+		t.Errorf("the log does not say that it is asked about:\n%s", log.String())
 	}
 }
