@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -250,6 +251,36 @@ func TestAuditPlanted(t *testing.T) {
 	w.Config.Log.Error("as if", "alert", "quarantine", "account", w.ID)
 	if r := w.audits(); len(r.Differences) > 0 {
 		t.Errorf("an account that answers is closed off: %+v", r.Differences)
+	}
+}
+
+// TestAuditShowsQuarantine checks that an audit lists an account that is closed off as a difference.
+func TestAuditShowsQuarantine(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewMem()
+	w := newHarness(t, fs)
+	w.stop()
+	id, _ := pix.ParseAccountID(w.ID)
+	store, err := wal.Open(wal.Options{Dir: "data/journal", FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := wal.Op{Kind: wal.OpSet, Key: layout.HeadKey(id), Value: []byte("bad")}
+	if err := errors.Join(store.WriteRows(wal.Local, bad), store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	again := w.at(serveHarness(t, fs))
+	if _, err := again.Accounts.Do(id, ledger.ReadAccount{}); !errors.Is(err, ledger.ErrQuarantined) {
+		t.Fatal(err)
+	}
+	shown := 0
+	for _, d := range again.audits().Differences {
+		if d.Account == w.ID && d.Kind == audit.KindQuarantine && d.Message != "" {
+			shown++
+		}
+	}
+	if shown != 1 {
+		t.Errorf("shown %d times", shown)
 	}
 }
 

@@ -511,9 +511,11 @@ func TestSimElsewhere(t *testing.T) {
 	o := newOtherSide(t)
 	w := newHarness(t, vfs.NewMem(), o.beside, func(c *Config) { c.SimToken = " the simulator's own token\n" })
 	var got []string
+	var kept bool // a connection was to be kept
 	status := 201
 	serve := fasthttp.RequestHandler(func(ctx *fasthttp.RequestCtx) {
 		got = append(got, string(ctx.Method())+" "+string(ctx.RequestURI())+" "+string(ctx.Request.Header.Peek("Authorization"))+" "+string(ctx.Request.Header.Peek("Cookie"))+string(ctx.PostBody()))
+		kept = kept || !ctx.Request.ConnectionClose()
 		ctx.SetStatusCode(status)
 		ctx.SetContentType("application/json")
 		ctx.SetBodyString(`{"end_to_end_id":"E","amount":5}`)
@@ -546,6 +548,9 @@ func TestSimElsewhere(t *testing.T) {
 		if code, text := w.plain("GET", "/sim/none", "", "token"); code != 502 || !strings.Contains(text, "PIXD_SIM_TOKEN") || strings.Contains(text, "own token") {
 			t.Errorf("the simulator answers %d: %d %s", status, code, text)
 		}
+	}
+	if kept {
+		t.Error("a connection is kept: once it has ended, a request on it would fail, and may not be repeated")
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"pixd/actors/ledger"
+	"pixd/actors/pix"
 	"pixd/httpapi"
 )
 
@@ -103,5 +105,19 @@ func TestWebhookChanges(t *testing.T) {
 	}
 	if err := verifyAtRest(w, fs); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestEndOfUnknownSubscription checks that whoever ends a subscription hears that the account refuses it, and that the
+// dispatcher knows when the engine has no time for its work.
+func TestEndOfUnknownSubscription(t *testing.T) {
+	t.Parallel()
+	w := newHarness(t, vfs.NewMem())
+	id, _ := pix.ParseAccountID(w.ID)
+	if err := w.endSubscription(id, ledger.EndSubscription{ID: pix.NewSubscriptionID(id, 99, [4]byte{1})}); err == nil {
+		t.Error("no error")
+	}
+	if w.webhooks.Busy == nil {
+		t.Error("deliveries know nothing of the load")
 	}
 }
