@@ -111,12 +111,38 @@ func (r *reservation) give() {
 	}
 }
 
-// released wraps a handler so that a request's reservation is given back when the request has
-// been handled: its connection may stay open. Any other end of a request ends the connection.
+// released wraps a handler so that a request's reservation, and the memory of a large one, is given back
+// when the request has been handled: its connection may stay open. Any other end of a request ends the
+// connection.
 func released(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
-		defer countedOf(ctx.Conn()).release()
+		k := countedOf(ctx.Conn())
+		defer func() {
+			forget(&ctx.Request)
+			k.release()
+		}()
 		handle(ctx)
+	}
+}
+
+// keptRequest is how large a request may be, in bytes, whose memory its connection keeps for the next one.
+const keptRequest = 4 << 10
+
+// forget drops a large request that was handled. The server keeps the memory of a request as long as the connection
+// is open: the body, and up to 36 bytes for each byte of a head, query or form that it has parsed. The server reads
+// only the method and the protocol once the handler has returned.
+func forget(r *fasthttp.Request) {
+	h := &r.Header
+	if len(h.RawHeaders())+len(h.RequestURI())+len(r.Body()) <= keptRequest {
+		return
+	}
+	head, first := h.IsHead(), !h.IsHTTP11()
+	*r = fasthttp.Request{}
+	if head {
+		h.SetMethod(fasthttp.MethodHead)
+	}
+	if first {
+		h.SetProtocol("HTTP/1.0")
 	}
 }
 

@@ -27,6 +27,7 @@ const (
 	flawBoth
 	flawTwice
 	flawExpect
+	flawLines
 	flawRoom
 )
 
@@ -46,6 +47,7 @@ var flaws = [...]struct {
 	flawTwice:   {fasthttp.StatusBadRequest, "Authorization, hmac and, of a POST, Idempotency-Key must be there once at most"},
 	flawRoom:    {fasthttp.StatusServiceUnavailable, "too many large bodies are on their way"},
 	flawExpect:  {fasthttp.StatusRequestEntityTooLarge, bodyTooLarge},
+	flawLines:   {fasthttp.StatusRequestHeaderFieldsTooLarge, "there are more than 128 headers"},
 }
 
 // received examines a request's head before its body is read. A request with a flaw is passed
@@ -53,6 +55,9 @@ var flaws = [...]struct {
 // read from the connection. If a client sends such a method, judge refuses it.
 func (b *bodies) received(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 	f := judge(h)
+	if bytes.Count(h.RawHeaders(), lineEnd) > maxHeaders+1 {
+		f = flawLines // while the body is awaited, each takes 72 bytes and more
+	}
 	if f == sound && !b.reserveBody(h) {
 		f = flawRoom
 	}
@@ -71,6 +76,11 @@ func (b *bodies) received(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 	}
 	return fasthttp.RequestConfig{}
 }
+
+// maxHeaders is the largest number of lines in a head, without the empty one at its end.
+const maxHeaders = 128
+
+var lineEnd = []byte{'\n'}
 
 const (
 	flawMark      = ':'

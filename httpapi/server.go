@@ -52,6 +52,7 @@ func NewServer(h fasthttp.RequestHandler, o ServerOptions) *fasthttp.Server {
 		ErrorHandler: func(ctx *fasthttp.RequestCtx, err error) {
 			ctx.Response.Header.Set(headerRequestID, o.newID())
 			unreadable(ctx, err)
+			ctx.Request = fasthttp.Request{} // the next connection would get its memory
 		},
 		Logger: serverLog{log},
 
