@@ -7,6 +7,7 @@ import (
 
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
+	"pixd/actors/transfer"
 )
 
 // poisoned sends a command on which the account panics.
@@ -146,4 +147,58 @@ func TestDamagedAccount(t *testing.T) {
 		t.Errorf("read with %v", err)
 	}
 	w.fund(2, 7)
+}
+
+// TestPanicOfAnyMessage has an account panic over a message that is no command: it is closed off, and neither the host's
+// work for all accounts nor requests to it wait for it.
+func TestPanicOfAnyMessage(t *testing.T) {
+	w := newHarness(t, Limits{IdleAfter: time.Minute})
+	w.fund(1, 100)
+	w.fund(2, 100)
+	w.again(1, &transfer.JobReport{}) // it has no job
+	var err error
+	for range 1000 {
+		if _, err = w.Do(1, ledger.ReadAccount{}); err != nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if !errors.Is(err, ledger.ErrQuarantined) {
+		t.Fatal(err)
+	}
+	w.fund(2, 7)
+	w.clock.Add(10 * 60_000)
+	ended := make(chan int, 1)
+	go func() {
+		w.Trim()
+		ended <- w.Passivate()
+	}()
+	select {
+	case left := <-ended:
+		if left != 1 {
+			t.Errorf("%d accounts are left in memory, want the one that is closed off", left)
+		}
+	case <-time.After(10 * time.Second):
+		panic("the host waits for an account that has panicked")
+	}
+}
+
+// TestPanicIsAnswered has an account panic in each message that the host waits for.
+func TestPanicIsAnswered(t *testing.T) {
+	w := newHarness(t, Limits{})
+	w.fund(1, 100)
+	put, over, asked := make(chan bool, 1), make(chan struct{}), make(chan error, 1)
+	for name, message := range map[string]any{
+		"passivate": &passivate{put}, "closing": &closing{over, nil}, "call": &call{from: noticeOf{func(err error) { asked <- err }}},
+	} {
+		s := NewShell(&w.deps, 1)
+		s.closeOff(message)
+		if s.Broken() == nil {
+			t.Errorf("%s: the account is not closed off", name)
+		}
+	}
+	<-over
+	if err := <-asked; <-put || !errors.Is(err, ledger.ErrCut) {
+		t.Error(err)
+	}
 }

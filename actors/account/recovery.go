@@ -141,6 +141,20 @@ func (s *Shell) quarantine(why error) {
 	s.cut(why)
 }
 
+// closeOff quarantines the account after a panic that nothing else has contained, and answers the message in
+// which it came. What has become of a command is not known.
+func (s *Shell) closeOff(message any) {
+	s.quarantine(errors.New("panic outside of a command"))
+	switch m := message.(type) {
+	case *call:
+		m.from.failed(ledger.ErrCut)
+	case *passivate:
+		m.done <- false
+	case *closing:
+		close(m.done)
+	}
+}
+
 // cut answers ErrCut to every request that waits for a payout's or refund's outcome.
 func (s *Shell) cut(why error) {
 	for id, waiters := range s.waiting {

@@ -59,10 +59,12 @@ func (s *Shell) Head() ledger.Account { return s.machine.head }
 // Working returns how many payouts and refunds of the account are carried by child actors.
 func (s *Shell) Working() int { return len(s.machine.work) }
 
-// Receive implements actor.Actor.
+// Receive implements actor.Actor. The actor goes on after any panic, because the host waits for its answers.
 func (s *Shell) Receive(c actor.Context) {
 	s.actor = c
-	s.Take(c.Message())
+	if _, panicked := s.contain(func() error { s.Take(c.Message()); return nil }); panicked {
+		s.closeOff(c.Message())
+	}
 }
 
 // Take handles one message: one of the types in message.go, or a child actor's report.
