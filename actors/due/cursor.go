@@ -24,16 +24,18 @@ func newCursor(k layout.DueKind) cursor {
 // scan calls fn for the rows whose due time is until or earlier, in order. It stops at the
 // first row for which fn returns false, and after it has read the number of rows most. over
 // is true where the cursor has passed all due rows.
-func (c *cursor) scan(rows layout.Rows, until pix.Millis, most int, fn func(layout.Due) (taken bool, err error)) (over bool, err error) {
+func (c *cursor) scan(s *step, until pix.Millis, most int, fn func(layout.Due) (taken bool, err error)) (over bool, err error) {
 	_, hi := layout.DueRange(c.kind, 0, max(until+1, 0))
 	if bytes.Compare(c.next, hi) >= 0 {
 		return true, nil
 	}
 	over = true
-	err = rows.Scan(c.next, hi, func(k, v []byte) (bool, error) {
+	err = s.rows.Scan(c.next, hi, func(k, v []byte) (bool, error) {
 		d, err := layout.DecodeDue(k, v)
 		if err != nil {
-			return false, err
+			s.damaged(err)
+			c.next = append(bytes.Clone(k), 0)
+			return true, nil
 		}
 		if most--; most < 0 {
 			over = false

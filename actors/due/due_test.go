@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -165,6 +166,7 @@ type shelf struct {
 	rows map[string][]byte
 	keys []string // sorted keys, once sort was called; nil: every scan sorts the keys
 	fail error
+	lost string // rows whose keys begin so cannot be read; empty: all can
 	read int
 }
 
@@ -215,6 +217,9 @@ func (s *shelf) sort() { s.keys = slices.Sorted(maps.Keys(s.rows)) }
 func (s *shelf) Scan(lo, hi []byte, fn func(k, v []byte) (bool, error)) error {
 	if s.fail != nil {
 		return s.fail
+	}
+	if s.lost != "" && strings.HasPrefix(string(lo), s.lost) {
+		return errDisk
 	}
 	keys := s.keys
 	if keys == nil {
@@ -565,6 +570,80 @@ func TestUnreadable(t *testing.T) {
 		spoil(s)
 		if v, err := newMachine().Tick(reading(100), s); err == nil || len(v) != 0 {
 			t.Errorf("%s: %v, %v", name, ids(v), err)
+		}
+	}
+}
+
+// TestDamagedRowIsPassedOver damages the first row of each kind, and the first of a queue and of all queues: the tasks of
+// others start all the same, and the damage is told of.
+func TestDamagedRowIsPassedOver(t *testing.T) {
+	for name, damage := range map[string]func(*shelf){
+		"doubt":    func(s *shelf) { s.due(5, 1, 1, layout.DueDoubt) },
+		"case":     func(s *shelf) { s.due(5, 1, 1, layout.DueCase) },
+		"queued":   func(s *shelf) { s.due(5, 1, 1, layout.DueQueued) },
+		"transfer": func(s *shelf) { s.due(5, 1, 1, layout.DueTransfer) },
+		"sending":  func(s *shelf) { s.due(5, 1, 1, layout.DueSending) },
+		"queues":   func(s *shelf) { s.queue(earlier, 1) },
+		"queue":    func(s *shelf) { s.queue(own, 1) },
+	} {
+		s := newShelf()
+		damage(s)
+		for k := range s.rows {
+			s.rows[k] = s.rows[k][:1]
+		}
+		s.due(7, 2, 2, layout.DueDoubt)
+		s.due(7, 3, 3, layout.DueCase)
+		s.due(7, 4, 4, layout.DueQueued)
+		s.due(7, 5, 5, layout.DueTransfer)
+		s.accept(5, 5)
+		s.queue(own, 6)
+		m, got, told := newMachine(), map[int]bool{}, false
+		for now := pix.Millis(100); now < 60_000; now += 200 {
+			tasks, err := m.Tick(reading(now), s)
+			told = told || err != nil
+			for _, id := range ids(tasks) {
+				got[id] = true
+			}
+		}
+		for n := 2; n <= 6; n++ {
+			if !got[n] {
+				t.Errorf("%s: the task of %d never starts", name, n)
+			}
+		}
+		if got[1] || !told {
+			t.Errorf("%s: a damaged row has a task: %v; it is told of: %v", name, got[1], told)
+		}
+	}
+}
+
+// TestUnreadKindHoldsUpNoOther makes the rows of one kind, or the queues, unreadable: the tasks of the other kinds start.
+func TestUnreadKindHoldsUpNoOther(t *testing.T) {
+	kinds := []layout.DueKind{layout.DueDoubt, layout.DueCase, layout.DueQueued, layout.DueTransfer, layout.DueSending}
+	for lost := range len(kinds) + 1 {
+		s := newShelf()
+		for n, kind := range kinds {
+			s.due(7, pix.AccountID(n+1), n+1, kind)
+		}
+		s.accept(4, 4)
+		s.queue(own, 6)
+		if s.lost = string(layout.QueueKey(own, pix.TxID{})[:1]); lost < len(kinds) {
+			s.lost = string(layout.DueKey(kinds[lost], 0, 0, layout.EntityID{})[:2])
+		}
+		m, got, told := newMachine(), map[int]bool{}, false
+		for now := pix.Millis(100); now < 20_000; now += 200 {
+			tasks, err := m.Tick(reading(now), s)
+			told = told || errors.Is(err, errDisk)
+			for _, id := range ids(tasks) {
+				got[id] = true
+			}
+		}
+		for n := 1; n <= 6; n++ {
+			if got[n] == (n == lost+1) {
+				t.Errorf("without %d: the task of %d starts: %v", lost+1, n, got[n])
+			}
+		}
+		if !told {
+			t.Errorf("without %d: no error", lost+1)
 		}
 	}
 }

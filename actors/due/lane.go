@@ -1,6 +1,8 @@
 package due
 
 import (
+	"errors"
+
 	"pixd/actors/fair"
 	"pixd/actors/layout"
 	"pixd/actors/pix"
@@ -170,22 +172,12 @@ func (l *lane) ends(v startedTask, a pix.AccountID) {
 func (l *lane) step(s *step) error {
 	l.earn(s.now)
 	l.first++
-	if err := l.startParked(s); err != nil {
-		return err
-	}
+	err := l.startParked(s)
 	for i := range l.kinds {
 		k := l.kinds[(l.first+i)%len(l.kinds)]
-		if err := l.look(s, &k.front, s.now); err != nil {
-			return err
-		}
-		if err := l.look(s, &k.trail, s.now-trailAfter); err != nil {
-			return err
-		}
+		err = errors.Join(err, l.look(s, &k.front, s.now), l.look(s, &k.trail, s.now-trailAfter))
 	}
-	if err := l.putOffNow(s); err != nil {
-		return err
-	}
-	return l.lookBack(s)
+	return errors.Join(err, l.putOffNow(s), l.lookBack(s))
 }
 
 // look moves a cursor forward over the rows whose due time is until or earlier, and starts
@@ -194,7 +186,7 @@ func (l *lane) look(s *step, c *cursor, until pix.Millis) error {
 	if !l.roomForFresh(s.now) || !c.more && s.now < c.lookAt {
 		return nil
 	}
-	over, err := c.scan(s.rows, until, l.machine.bounds.Look, func(d layout.Due) (bool, error) {
+	over, err := c.scan(s, until, l.machine.bounds.Look, func(d layout.Due) (bool, error) {
 		if l.passes(d) {
 			return true, nil
 		}
@@ -214,7 +206,7 @@ func (l *lane) passes(d layout.Due) bool {
 }
 
 // lookBack starts a few tasks of rows that the other cursors have missed.
-func (l *lane) lookBack(s *step) error {
+func (l *lane) lookBack(s *step) (err error) {
 	if s.now >= l.back {
 		l.back = s.now + backEvery
 		for _, k := range l.kinds {
@@ -228,7 +220,7 @@ func (l *lane) lookBack(s *step) error {
 		if !k.back.more || l.line.Full() || s.now < k.back.lookAt {
 			continue
 		}
-		over, err := k.back.scan(s.rows, s.now-trailAfter, l.machine.bounds.Look, func(d layout.Due) (bool, error) {
+		over, unread := k.back.scan(s, s.now-trailAfter, l.machine.bounds.Look, func(d layout.Due) (bool, error) {
 			if l.passes(d) || k.front.before(d) {
 				return true, nil
 			}
@@ -241,12 +233,10 @@ func (l *lane) lookBack(s *step) error {
 			s.begin(d, startedTask{l, true, hopelessAfter})
 			return true, nil
 		})
-		if err != nil {
-			return err
-		}
 		k.back.more, k.back.lookAt = !over, s.now+lookEvery
+		err = errors.Join(err, unread)
 	}
-	return nil
+	return err
 }
 
 // putOffNow starts the postponed tasks whose time has come.

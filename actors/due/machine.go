@@ -111,19 +111,17 @@ func (m *Machine) lane(n layout.Need) *lane {
 }
 
 // Tick returns the tasks to start now. The caller must call Done for each of them. While
-// engine time is doubted, no task with layout.NeedsClock starts.
+// engine time is doubted, no task with layout.NeedsClock starts. Where a row cannot be read, there are the
+// tasks of others beside the error; a damaged row is passed over.
 func (m *Machine) Tick(now pix.Reading, rows layout.Rows) (tasks []Task, err error) {
 	s := &step{now: now.Clock, rows: rows}
 	err = m.resumed(s)
 	for _, l := range m.lanes {
-		if err == nil && s.now >= l.quiet && (l.need != layout.NeedsClock || !now.Doubted) {
-			err = l.step(s)
+		if s.now >= l.quiet && (l.need != layout.NeedsClock || !now.Doubted) {
+			err = errors.Join(err, l.step(s))
 		}
 	}
-	if err == nil {
-		err = m.runQueues(s)
-	}
-	if err != nil {
+	if err = errors.Join(err, m.runQueues(s), s.damage); err != nil {
 		err = fmt.Errorf("due: %w", err)
 	}
 	return s.tasks, err
@@ -131,9 +129,17 @@ func (m *Machine) Tick(now pix.Reading, rows layout.Rows) (tasks []Task, err err
 
 // step is the state of one call of Tick.
 type step struct {
-	now   pix.Millis
-	rows  layout.Rows
-	tasks []Task
+	now    pix.Millis
+	rows   layout.Rows
+	tasks  []Task
+	damage error // of the first row that cannot be decoded
+}
+
+// damaged notes that a row cannot be decoded. It is passed over, so that others do not wait for it.
+func (s *step) damaged(err error) {
+	if s.damage == nil {
+		s.damage = err
+	}
 }
 
 // startedTask is a task of a due row that was started and has no result yet.
@@ -162,7 +168,7 @@ func (m *Machine) resumed(s *step) error {
 		if s.now < l.quiet || l.line.Full() {
 			return nil
 		}
-		over, err := c.scan(s.rows, pix.Latest, m.bounds.Look, func(d layout.Due) (bool, error) {
+		over, err := c.scan(s, pix.Latest, m.bounds.Look, func(d layout.Due) (bool, error) {
 			if m.busy(d.ID) || l.parked[d.ID] || m.closed[d.Account] {
 				return true, nil
 			}

@@ -54,7 +54,7 @@ func limitOf(q layout.Queue) pix.AccountID {
 // runQueues begins the rounds whose time has come, and starts the next tries for each limit.
 func (m *Machine) runQueues(s *step) error {
 	if s.now >= m.find {
-		if err := m.findQueues(s.rows); err != nil {
+		if err := m.findQueues(s); err != nil {
 			return err
 		}
 		m.find = s.now + m.every/3
@@ -112,7 +112,7 @@ func (m *Machine) takeTurns(s *step, l *limit) error {
 
 // findQueues finds the queues that have at least one payout. It makes one scan for each
 // queue.
-func (m *Machine) findQueues(rows layout.Rows) error {
+func (m *Machine) findQueues(s *step) error {
 	known := map[layout.Queue]*queue{}
 	limits := make(map[pix.AccountID]*limit, len(m.limits))
 	for id, l := range m.limits {
@@ -124,7 +124,7 @@ func (m *Machine) findQueues(rows layout.Rows) error {
 		}
 	}
 	m.order = m.order[:0]
-	err := eachQueue(rows, func(found layout.Queue) {
+	err := eachQueue(s, func(found layout.Queue) {
 		q, id := known[found], limitOf(found)
 		if q == nil {
 			q = &queue{id: found}
@@ -148,17 +148,19 @@ func (m *Machine) findQueues(rows layout.Rows) error {
 }
 
 // eachQueue calls fn for each queue that has a payout, in the order of the rows.
-func eachQueue(rows layout.Rows, fn func(layout.Queue)) error {
+func eachQueue(s *step, fn func(layout.Queue)) error {
 	for _, r := range layout.QueueRanges() {
 		for lo := r[0]; lo != nil; {
 			next := []byte(nil)
-			err := rows.Scan(lo, r[1], func(k, v []byte) (bool, error) {
+			err := s.rows.Scan(lo, r[1], func(k, v []byte) (bool, error) {
 				row, err := layout.DecodeQueued(k, v)
-				if err == nil {
-					fn(row.Queue)
-					_, next = layout.QueueOf(row.Queue, pix.TxID{})
+				if err != nil {
+					s.damaged(err)
+					return true, nil
 				}
-				return false, err
+				fn(row.Queue)
+				_, next = layout.QueueOf(row.Queue, pix.TxID{})
+				return false, nil
 			})
 			if err != nil {
 				return err
@@ -189,7 +191,8 @@ func (m *Machine) tryNext(s *step, l *limit, q *queue) (started bool, err error)
 	err = s.rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
 		row, err := layout.DecodeQueued(k, v)
 		if err != nil {
-			return false, err
+			s.damaged(err)
+			return true, nil
 		}
 		if q.wrapped && q.from != (pix.TxID{}) && string(row.ID[:]) > string(q.from[:]) {
 			q.over = true
