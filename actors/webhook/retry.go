@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"errors"
+	"time"
 
 	"pixd/actors/layout"
 	"pixd/actors/ledger"
@@ -10,19 +11,66 @@ import (
 )
 
 // Retry puts one delivery of an event back in line, whatever became of it: its next attempt is due
-// now, and the schedule begins anew. It returns once that is durable. Errors: layout.ErrNoDelivery;
-// layout.ErrSubscriptionEnded where the subscription gets nothing any more; ledger.ErrCut where
-// the process ends first; the store failed.
+// now, and the schedule begins anew. It returns once that is durable. While an attempt runs it waits for its
+// end; where that delivers, nothing more is to be done. Errors: layout.ErrNoDelivery;
+// layout.ErrSubscriptionEnded where the subscription gets nothing any more; ledger.ErrBusy where the attempt
+// takes longer than attemptWithin; ledger.ErrCut where the process ends first; the store failed.
 func (d *Dispatcher) Retry(t layout.Target, e ledger.Event) error {
 	if err := d.checkActive(t); err != nil {
 		return err
 	}
 	done := make(chan error, 1)
 	waits, err := d.again(t, e.Sequence, e.Record.Time, done)
+	if err == nil && !waits {
+		waits, err = d.behindAttempt(t, e.Sequence, e.Record.Time, done)
+	}
 	if err != nil || !waits {
 		return err
 	}
 	return d.await(done)
+}
+
+const (
+	attemptLook   = 20 * time.Millisecond // between two looks at whether an attempt has ended
+	attemptWithin = 30 * time.Second      // so long its end is waited for
+)
+
+// behindAttempt puts a delivery back in line once its attempt that runs has ended and did not deliver. Its results
+// are those of again.
+func (d *Dispatcher) behindAttempt(t layout.Target, sequence uint64, at pix.Millis, done chan<- error) (waits bool, err error) {
+	late := time.NewTimer(attemptWithin)
+	defer late.Stop()
+	for {
+		select {
+		case <-d.ending.Done():
+			return false, ledger.ErrCut
+		case <-late.C:
+			return false, ledger.ErrBusy
+		case <-time.After(attemptLook):
+		}
+		if d.attempts(t, sequence) {
+			continue
+		}
+		if err := d.checkActive(t); err != nil { // the receiver may have answered that it is gone
+			return false, err
+		}
+		state, _, err := layout.FindDelivery(d.Rows, t, sequence, at)
+		if err != nil || state == layout.DeliveryDelivered {
+			return false, err
+		}
+		if waits, err := d.again(t, sequence, at, done); waits || err != nil {
+			return waits, err
+		}
+	}
+}
+
+// attempts tells whether an attempt of a delivery runs, or its result is not durable yet.
+func (d *Dispatcher) attempts(t layout.Target, sequence uint64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	// A task whose end is durable, and not yet known to the machine, must not count as running.
+	d.inbox.Into(d.machine)
+	return d.machine.attempts(t, sequence)
 }
 
 // await waits until a change is durable. A store that has failed says nothing any more: then
@@ -120,7 +168,7 @@ func (d *Dispatcher) checkActive(t layout.Target) error {
 }
 
 // again puts one delivery back in line. waits is false where an attempt of it runs now: then
-// there is nothing to do. Else done gets a value once the change is durable. at is the time of the
+// nothing is done. Else done gets a value once the change is durable. at is the time of the
 // event's record.
 func (d *Dispatcher) again(t layout.Target, sequence uint64, at pix.Millis, done chan<- error) (waits bool, err error) {
 	d.mu.Lock()

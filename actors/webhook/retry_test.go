@@ -174,3 +174,68 @@ func TestSweep(t *testing.T) {
 		t.Error("an error is not reported")
 	}
 }
+
+// TestSweepPassesOver checks that what ended long ago is deleted although the first of a subscription's deliveries was
+// attempted again of late.
+func TestSweepPassesOver(t *testing.T) {
+	k := newDesk(t, nil)
+	const day = 24 * hour
+	var keys [][]byte
+	k.rows(func(s *shelf) {
+		for n := range uint64(1000) {
+			status := layout.DeliveryStatus{Record: n + 1, CreatedAt: k.now() - 30*day}
+			at := k.now() - 30*day
+			if n == 0 || n == 999 {
+				at = k.now() - hour
+			}
+			status.Add(layout.Attempt{At: at, Status: 200})
+			keys = append(keys, layout.DeliveryKey(target(1), layout.DeliveryDelivered, n+1))
+			s.apply([]wal.Op{{Kind: wal.OpSet, Key: keys[n], Value: status.Encode()}})
+		}
+	})
+	if err := k.Sweep(); err != nil {
+		t.Fatal(err)
+	}
+	for n, key := range keys {
+		if _, there, _ := k.Get(key); there != (n == 0 || n == 999) {
+			t.Errorf("delivery %d is there: %v", n+1, there)
+		}
+	}
+}
+
+// TestRetryBesideLastAttempt puts a delivery back in line while its last attempt runs: where that fails, the delivery is not
+// dead, and where it delivers, nothing is sent once more.
+func TestRetryBesideLastAttempt(t *testing.T) {
+	for status, sent := range map[int]int{500: 2, 200: 1} {
+		let := make(chan int, 2)
+		k := newDesk(t, func(context.Context, Post) Answer { return Answer{Status: <-let} })
+		p := layout.Pending{Target: target(1), Due: k.now() - 1, Sequence: 7, Record: 7, Tries: 1} // the desk's schedule has one wait
+		k.rows(func(s *shelf) {
+			was := layout.DeliveryStatus{Record: 7, CreatedAt: k.now() - 1000, Due: p.Due}
+			s.apply([]wal.Op{{Kind: wal.OpSet, Key: p.Key(), Value: p.Value()}, {Kind: wal.OpSet, Key: layout.DeliveryKey(target(1), layout.DeliveryPending, 7), Value: was.Encode()}})
+		})
+		k.run()
+		<-k.posts
+		done := make(chan error, 1)
+		go func() {
+			done <- k.Retry(target(1), ledger.Event{Record: &ledger.Record{Account: 1, Seq: 7, Time: k.now()}, Sequence: 7})
+		}()
+		time.Sleep(3 * attemptLook)
+		select {
+		case err := <-done:
+			t.Errorf("%d: it does not wait for the attempt: %v", status, err)
+			done <- err
+		default:
+		}
+		let <- status
+		if err := <-done; err != nil {
+			t.Errorf("%d: %v", status, err)
+		}
+		let <- 200
+		k.becomes(7, "delivered")
+		time.Sleep(3 * attemptLook)
+		if n := 1 + len(k.posts); n != sent {
+			t.Errorf("%d: sent %d times, want %d", status, n, sent)
+		}
+	}
+}

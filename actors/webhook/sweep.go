@@ -49,8 +49,9 @@ func (d *Dispatcher) Sweep() error {
 }
 
 // old returns the deletions of expired rows at and behind lo, at most sweepRows of them, and
-// where to go on; nil: the sweep is over. Of one subscription's rows in one state the oldest
-// come first, so that the first young one ends the search among them.
+// where to go on; nil: the sweep is over. Of one subscription's rows in one state those of the oldest
+// events come first, so that the first of a young event ends the search among them. One that was attempted
+// long after its event, because somebody put it back in line, is passed over.
 func (d *Dispatcher) old(lo, hi []byte, now pix.Millis) (next []byte, ops []wal.Op, err error) {
 	err = d.Rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
 		t, state, _, err := layout.DecodeDeliveryKey(k)
@@ -62,13 +63,15 @@ func (d *Dispatcher) old(lo, hi []byte, now pix.Millis) (next []byte, ops []wal.
 		if err != nil {
 			return false, err
 		}
-		if state == layout.DeliveryPending || ended(s)+Keep(state) > now {
+		if state == layout.DeliveryPending || s.CreatedAt+Keep(state) > now {
 			next = over
 			return false, nil
 		}
 		key := append([]byte(nil), k...)
-		ops = append(ops, wal.Op{Kind: wal.OpDelete, Key: key})
 		next = append(key[:len(key):len(key)], 0)
+		if ended(s)+Keep(state) <= now {
+			ops = append(ops, wal.Op{Kind: wal.OpDelete, Key: key})
+		}
 		return len(ops) < sweepRows, nil
 	})
 	if len(ops) == 0 && next == nil || err != nil {
