@@ -62,9 +62,14 @@ func TestRetries(t *testing.T) {
 	k.rows(func(s *shelf) { s.wait(target(1), 2, k.now()) })
 	k.Emitted(waiting(2, k.now()))
 	<-k.posts
-	retry(2) // it runs: there is nothing to do
+	behind := make(chan error, 1)
+	go func() { behind <- k.Retry(target(1), k.event(2)) }() // it runs, and delivers: there is nothing to do
+	time.Sleep(2 * attemptLook)
 	close(hold)
 	k.becomes(2, "delivered")
+	if err := <-behind; err != nil {
+		t.Error(err)
+	}
 	if len(k.posts) != 0 {
 		t.Errorf("%d more attempts", len(k.posts))
 	}
