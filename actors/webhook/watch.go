@@ -20,7 +20,7 @@ const (
 	slack       = 5 * 60 * 1000  // ms
 	delayed     = 60 * 60 * 1000 // ms; AlertDelayed is raised about an event that waits for longer
 	dueTurn     = 60 * 1000      // ms; what became due within this time still gets its attempt
-	watchAtOnce = 1000           // most rows of each kind that Machine.Watch takes at once
+	watchAtOnce = 128            // most rows of each kind that Machine.Watch takes at once: it reads a record for each, and no other delivery begins meanwhile
 	passAtOnce  = 10_000         // most rows that it passes by: of held deliveries, and of those put back in line whose time is not over; it goes on behind them the next time
 )
 
