@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -32,7 +33,7 @@ func TestVerifyTables(t *testing.T) {
 	if err := s.VerifyTables(func() error { asked++; return nil }); err != nil || asked != len(tables) {
 		t.Errorf("%v; asked %d times whether to go on, there are %d tables", err, asked, len(tables))
 	}
-	if err := s.VerifyTables(func() error { return io.ErrClosedPipe }); err != io.ErrClosedPipe {
+	if err := s.VerifyTables(func() error { return io.ErrClosedPipe }); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("a check that is to end returns %v", err)
 	}
 	name := tables[len(tables)-1]
