@@ -65,7 +65,7 @@ func TestRoundsGoOnAfterReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var rounds failingRounds
 		r := newReadRun(folder.CrashClone(vfs.CrashCloneCfg{}))
-		rounds.set("due.(*Machine).Tick", "webhook.(*Machine).Tick", "(*Alerts).Drop")
+		rounds.set("actors/due.(*", "webhook.(*Machine).Tick", "(*Alerts).Drop")
 		r.config.readFault = rounds.read
 		e, err := Open(r.config)
 		if err != nil {
