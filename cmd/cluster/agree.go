@@ -146,15 +146,9 @@ func (n *node) isAhead(ctx context.Context) bool {
 }
 
 // lacksNothing returns an error for a log that lacks batches which another node has written down to have; after is the
-// newest that this node has. It asks a majority: this machine's part of the log may not know yet what the other has just written.
+// newest that this node has. The caller has just asked a majority: this machine's part of the log may not know yet what the
+// other has just written.
 func (n *node) lacksNothing(ctx context.Context, after uint64) error {
-	all, err := n.log.Nodes(ctx)
-	if err == nil {
-		err = n.saw(all)
-	}
-	if err != nil {
-		return err
-	}
 	n.mu.Lock()
 	other, lacks := n.seen.lacking(after)
 	n.mu.Unlock()

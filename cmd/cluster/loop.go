@@ -110,12 +110,19 @@ const (
 	// has sent in its last moment, and that is seen only after etcd has a new leader, puts the
 	// takeover off: so the states are read often, where that needs no majority.
 	glanceEvery = 25 * time.Millisecond
+
+	// glanceFor is how long one reading may take before the states are asked for again: a member of etcd that is frozen
+	// answers nothing, and the next reading goes to another one.
+	glanceFor = 300 * time.Millisecond
 )
 
 // look reads the states of all nodes until ctx ends.
 func (n *node) look(ctx context.Context) error {
 	for {
-		if err := n.lookOnce(ctx); err != nil && ctx.Err() == nil {
+		short, cancel := context.WithTimeout(ctx, glanceFor)
+		err := n.lookOnce(short)
+		cancel()
+		if err != nil && ctx.Err() == nil {
 			n.slog.Debug("cluster: states of nodes not read", "error", err)
 		}
 		if err := pause(ctx, glanceEvery); err != nil {
