@@ -344,7 +344,8 @@ func (n *node) become(role string) {
 // where returns the owner's name and URL; false while there is none that is alive. While the log is handed
 // over, that is the node which is to be the owner: it says so itself as long as it is not, and a node that has
 // handed the log over learns of its successor only once it has begun anew. One that does not take it in
-// time is not waited for, unless it says that it is the owner.
+// time is not waited for, unless it says that it is the owner. Where this node's journal names no owner that is alive, it is
+// whoever says to be the owner.
 func (n *node) where() (name, url string, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -360,8 +361,24 @@ func (n *node) where() (name, url string, ok bool) {
 		}
 	}
 	if is := n.seen[next]; next != "" {
-		return next, is.URL, is.alive(now) && (now-n.ownerBeat < takeAfter || is.Role == roleOwner)
+		if is.alive(now) && (now-n.ownerBeat < takeAfter || is.Role == roleOwner) {
+			return next, is.URL, true
+		}
+	} else if is := n.seen[n.owner.Name]; n.owner.Name != "" && is.Run == n.owner.Run && is.alive(now) {
+		return n.owner.Name, is.URL, true
 	}
-	is := n.seen[n.owner.Name]
-	return n.owner.Name, is.URL, n.owner.Name != "" && is.Run == n.owner.Run && is.alive(now)
+	return n.saysItOwns(now)
+}
+
+// saysItOwns returns the other node that says it is the owner; of several, which a change of owners leaves for a moment, the one
+// with the newest batch. A node whose journal stands still, because it follows no more or copies another's, knows the owner only
+// by that. The caller holds n.mu.
+func (n *node) saysItOwns(now time.Duration) (name, url string, ok bool) {
+	var best seen
+	for other, is := range n.seen {
+		if other != n.name && is.Role == roleOwner && is.alive(now) && (!ok || is.Applied > best.Applied) {
+			best, name, ok = is, other, true
+		}
+	}
+	return name, best.URL, ok
 }

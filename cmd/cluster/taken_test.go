@@ -108,3 +108,38 @@ func TestGlancesAgain(t *testing.T) {
 		}
 	})
 }
+
+// TestForwardsWithoutFollowing checks that a node which follows no more forwards to the new owner after the log was handed over,
+// also where it had read that a handover had begun, and goes on when the node that it was to be is not the owner any more.
+func TestForwardsWithoutFollowing(t *testing.T) {
+	for name, lastRead := range map[string]wal.Owner{"an owner": {Name: "a", Run: "a1"}, "a handover": {Next: "a"}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tape := waltest.NewTape()
+				a := aNode(t, tape, "a", t.TempDir())
+				if _, err := a.log.Found(t.Context(), wal.Cluster{ID: "c"}); err != nil {
+					t.Fatal(err)
+				}
+				b, c := aNode(t, tape, "b", t.TempDir()), aNode(t, tape, "c", t.TempDir())
+				at, batch, err := b.store.OwnBatch(lastRead)
+				if err := errors.Join(err, b.store.Apply(at+1, batch)); err != nil {
+					t.Fatal(err)
+				}
+				b.broken(&wal.OutOfPlace{Position: at + 2, Why: errors.New("its sum differs")})
+				b.where()
+				time.Sleep(takeAfter) // for so long a handover is waited for
+				for _, owner := range []*node{a, c} {
+					owner.become(roleOwner)
+					if err := errors.Join(a.renew(t.Context()), c.renew(t.Context()), b.lookOnce(t.Context())); err != nil {
+						t.Fatal(err)
+					}
+					if to, url, ok := b.where(); !ok || to != owner.name || url != owner.self.URL {
+						t.Errorf("where %s is the owner it forwards to %q at %q: %v", owner.name, to, url, ok)
+					}
+					owner.become(roleStandby)
+					owner.self.Run += "again" // a node that has handed the log over begins anew
+				}
+			})
+		})
+	}
+}
