@@ -86,8 +86,16 @@ func sizeOf(dir string) (bytes int64, err error) {
 	return bytes, err
 }
 
-// pieceWithin is how long one piece of a copy may take. The copy as a whole may take as long as it does.
+// pieceWithin is how long one piece of a copy may take, and what comes before the first. The copy as a whole may take as long as
+// it does.
 const pieceWithin = time.Minute
+
+// connectWithin is how long it may take to connect to the node that gives a copy, and then to agree on TLS with it: the
+// kernel of a machine takes connections also for a process that is frozen.
+const connectWithin = 10 * time.Second
+
+// errIdle says that a node which was asked for a copy has sent nothing for too long.
+var errIdle = errors.New("it has sent nothing for too long")
 
 // patient writes a copy's pieces: each has time of its own, in place of the one that the answer has.
 type patient struct {
@@ -105,14 +113,15 @@ func (p patient) Write(b []byte) (int, error) {
 
 // impatient reads a copy's pieces, and is cancelled where one does not come in time.
 type impatient struct {
-	r    io.Reader
-	idle *time.Timer
+	r      io.Reader
+	idle   *time.Timer
+	within time.Duration
 }
 
 // Read implements io.Reader.
 func (i impatient) Read(b []byte) (int, error) {
 	n, err := i.r.Read(b)
-	i.idle.Reset(pieceWithin)
+	i.idle.Reset(i.within)
 	return n, err
 }
 
@@ -125,7 +134,7 @@ func fetchCheckpoint(ctx context.Context, from string, t *tls.Config, dataDir st
 	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(old)); err != nil {
 		return err
 	}
-	err := fetchFiles(ctx, from, t, dir, spare)
+	err := fetchFiles(ctx, from, t, dir, spare, pieceWithin)
 	if err == nil {
 		err = notShorter(dir, into)
 	}
@@ -194,14 +203,24 @@ func roomFor(size, dir string, spare uint64) error {
 	return nil
 }
 
-func fetchFiles(ctx context.Context, from string, t *tls.Config, dir string, spare uint64) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+// fetchFiles copies the files of another node's journal into a folder. within is how long it waits for each piece.
+func fetchFiles(ctx context.Context, from string, t *tls.Config, dir string, spare uint64, within time.Duration) (err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	idle := time.AfterFunc(within, func() { cancel(errIdle) })
+	defer idle.Stop()
+	defer func() {
+		if err != nil && errors.Is(context.Cause(ctx), errIdle) {
+			err = errIdle
+		}
+	}()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, from+checkpointPath, nil)
 	if err != nil {
 		return err
 	}
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: t, ResponseHeaderTimeout: time.Minute, DisableKeepAlives: true}}
+	client := http.Client{Transport: &http.Transport{
+		TLSClientConfig: t, DialContext: (&net.Dialer{Timeout: connectWithin}).DialContext, TLSHandshakeTimeout: connectWithin, DisableKeepAlives: true,
+	}}
 	answer, err := client.Do(r)
 	if err != nil {
 		return err
@@ -213,9 +232,7 @@ func fetchFiles(ctx context.Context, from string, t *tls.Config, dir string, spa
 	if err := roomFor(answer.Header.Get(sizeHeader), filepath.Dir(dir), spare); err != nil {
 		return err
 	}
-	idle := time.AfterFunc(pieceWithin, cancel)
-	defer idle.Stop()
-	return unpack(tar.NewReader(impatient{answer.Body, idle}), dir)
+	return unpack(tar.NewReader(impatient{answer.Body, idle, within}), dir)
 }
 
 // lastEntry is the name of a copy's last entry. A tar that is cut between two of its blocks looks whole.
