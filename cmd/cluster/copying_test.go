@@ -4,9 +4,15 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"log/slog"
 	"net"
 	"testing"
 	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"pixd/cmd/engine"
+	"pixd/wal/waltest"
 )
 
 // TestCopyFromAFrozenNode checks that a copy is not waited for without end where a node is frozen: its machine's kernel takes the
@@ -24,5 +30,35 @@ func TestCopyFromAFrozenNode(t *testing.T) {
 		}
 		cancel()
 		_ = l.Close()
+	}
+}
+
+// TestCopiesFromWhomTheLogKnows checks that a node whose list has only nodes that are gone copies the journal from one that has
+// joined since, before it has read any states itself.
+func TestCopiesFromWhomTheLogKnows(t *testing.T) {
+	from, into := filled(t, "the owner's"), t.TempDir()
+	store, tape := aStore(t, from, true), waltest.NewTape()
+	url := serveCopies(t, func(ctx *fasthttp.RequestCtx) {
+		if err := sendCheckpoint(ctx, store, from, func() {}); err != nil {
+			t.Error(err)
+		}
+	})
+	joined := aNode(t, tape, "d", t.TempDir())
+	joined.self.URL = url
+	if err := joined.renew(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	gone := "http://127.0.0.1:1"
+	s := &Served{
+		config: engine.Config{Log: slog.New(slog.DiscardHandler), DataDir: into}, flags: Flags{Node: "a"},
+		peers: []peer{{"a", gone}, {"b", gone}}, log: tape.Log(),
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if err := s.fetch(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if at, _, _ := aStore(t, into, true).Head(); at != 1 {
+		t.Errorf("the copy ends at batch %d", at)
 	}
 }
