@@ -20,7 +20,7 @@ func (n *node) agree(ctx context.Context, peers []peer, mine wal.Cluster) (wal.C
 	for {
 		c, err := n.log.Cluster(ctx)
 		if !errors.Is(err, wal.ErrNoCluster) {
-			return c, unanswered(err)
+			return c, unanswered(ctx, err)
 		}
 		if id, err := n.store.Cluster(); err != nil || id != "" {
 			return c, errors.Join(err, fmt.Errorf("this folder is of cluster %s, and the log knows of no cluster: it is another's, or has lost its data; docs/cluster.md says how to go on", id))
@@ -32,7 +32,7 @@ func (n *node) agree(ctx context.Context, peers []peer, mine wal.Cluster) (wal.C
 		mine.Base, _, mine.BaseSum = n.store.Head()
 		if len(missing) == 0 {
 			c, err := n.log.Found(ctx, mine)
-			return c, unanswered(err)
+			return c, unanswered(ctx, err)
 		}
 		if now := n.elapsed(); now-told >= tellEvery {
 			told = now
@@ -56,7 +56,7 @@ func (n *node) lacks(ctx context.Context, peers []peer) ([]string, error) {
 	}
 	all, err := n.log.Nodes(ctx)
 	if err != nil {
-		return nil, unanswered(err)
+		return nil, unanswered(ctx, err)
 	}
 	return unfounded(all, peers)
 }
@@ -64,9 +64,14 @@ func (n *node) lacks(ctx context.Context, peers []peer) ([]string, error) {
 // errUnanswered says that the log has not answered, as it does while its members elect one that leads.
 var errUnanswered = errors.New("the log does not answer")
 
-func unanswered(err error) error {
-	if err == nil {
+// unanswered returns the error of a call of the log in a start. Where the start was ended meanwhile, the log was not waited for,
+// and whatever it has answered says no more than that.
+func unanswered(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
 		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
 	}
 	return fmt.Errorf("%w: %w", errUnanswered, err)
 }
@@ -123,7 +128,7 @@ func fits(store *wal.Store, c wal.Cluster, hard map[string]string) error {
 func (n *node) longEnough(ctx context.Context, c wal.Cluster) error {
 	end, err := n.log.End(ctx, logNumber)
 	if err != nil {
-		return unanswered(err)
+		return unanswered(ctx, err)
 	}
 	at, _, _ := n.store.Head()
 	if at <= end {

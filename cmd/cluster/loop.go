@@ -18,7 +18,7 @@ func (n *node) register(ctx context.Context) error {
 	for {
 		all, err := n.log.Nodes(ctx)
 		if err != nil {
-			return unanswered(err)
+			return unanswered(ctx, err)
 		}
 		may, err := n.mayRegister(all)
 		if err != nil {
@@ -63,7 +63,7 @@ func (n *node) putBack(ctx context.Context, synced uint64) error {
 		return nil // that is said later
 	}
 	if err != nil {
-		return unanswered(err)
+		return unanswered(ctx, err)
 	}
 	return fmt.Errorf("this folder ends at batch %d of cluster %s, and this node has had %d on its disk: it was put back to an earlier state, and has lost what it has promised to keep; `pixd cluster leave %s` and then `pixd cluster join` replace it", at, id, synced, n.name)
 }
@@ -76,8 +76,11 @@ func (n *node) renew(ctx context.Context) error {
 	}
 	for {
 		next, err := n.log.Node(ctx, r.version, r.text)
-		if again := n.written(r, next, err); !again || ctx.Err() != nil {
+		if again := n.written(r, next, err); !again {
 			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		n.slog.Debug("cluster: state not renewed; trying on", "error", err)
 		if err := pause(ctx, renewEvery/10); err != nil {
