@@ -130,7 +130,14 @@ func (m *Member) ready(ctx context.Context, back *putBack) error {
 // vote makes a member that was added one that counts for the majority, as soon as it has what the
 // others have.
 func (m *Member) vote(ctx context.Context, back *putBack) error {
-	for server := m.etcd.Server; server.IsLearner(); {
+	for server := m.etcd.Server; ; {
+		self := server.Cluster().Member(server.MemberID()) // etcd's IsLearner panics where there is none
+		switch {
+		case self == nil:
+			return fmt.Errorf("etcdlog: start member %s: it was removed", m.o.Name)
+		case !self.IsLearner:
+			return nil
+		}
 		try, cancel := context.WithTimeout(ctx, m.o.Timeout)
 		_, err := server.PromoteMember(try, uint64(server.MemberID()))
 		cancel()
@@ -144,11 +151,10 @@ func (m *Member) vote(ctx context.Context, back *putBack) error {
 		case <-server.StopNotify():
 			return fmt.Errorf("etcdlog: start member %s: it has stopped; it may have been removed", m.o.Name)
 		case <-ctx.Done():
-			return fmt.Errorf("etcdlog: start member %s: catch up with the others: %w: %w", m.o.Name, ctx.Err(), err)
+			return fmt.Errorf("etcdlog: start member %s: catch up with the others: %w", m.o.Name, ctx.Err())
 		case <-time.After(pause):
 		}
 	}
-	return nil
 }
 
 // Log returns a log in the member's etcd, which is called without a port. The member's Close ends it
