@@ -101,26 +101,48 @@ var errEmpty = errors.New("this node has no journal yet")
 // fits returns an error where the folder's journal is not the cluster's. It joins the cluster with a
 // journal that is.
 func fits(store *wal.Store, c wal.Cluster, hard map[string]string) error {
+	joins, err := belongs(store, c, hard)
+	if err == nil && joins {
+		return store.Join(c.ID)
+	}
+	return err
+}
+
+// belongs is fits without a change of the folder. joins: its journal is what the cluster began with, and of no cluster yet.
+func belongs(store *wal.Store, c wal.Cluster, hard map[string]string) (joins bool, err error) {
 	for _, name := range slices.Sorted(maps.Keys(c.Hard)) {
 		if got, ok := hard[name]; !ok || got != c.Hard[name] {
-			return fmt.Errorf("cluster %s was founded with %s %q, and this node has %q", c.ID, name, c.Hard[name], got)
+			return false, fmt.Errorf("cluster %s was founded with %s %q, and this node has %q", c.ID, name, c.Hard[name], got)
 		}
 	}
 	id, err := store.Cluster()
 	position, _, sum := store.Head()
 	switch {
 	case err != nil:
-		return err
+		return false, err
 	case id == c.ID:
-		return nil
+		return false, nil
 	case id != "":
-		return fmt.Errorf("this folder is of cluster %s, and the log is of cluster %s", id, c.ID)
+		return false, fmt.Errorf("this folder is of cluster %s, and the log is of cluster %s", id, c.ID)
 	case position == c.Base && sum == c.BaseSum:
-		return store.Join(c.ID)
+		return true, nil
 	case position == 0:
-		return errEmpty
+		return false, errEmpty
 	}
-	return fmt.Errorf("this folder has a journal of its own, of %d batches, and cluster %s began with another one, of %d: a node joins with an empty folder", position, c.ID, c.Base)
+	return false, fmt.Errorf("this folder has a journal of its own, of %d batches, and cluster %s began with another one, of %d: a node joins with an empty folder", position, c.ID, c.Base)
+}
+
+// isStranger returns an error where the folder's journal is not that of the cluster which the log has, before the node has written
+// anything into the log: the others would take what it says of itself for the state of one of them.
+func (n *node) isStranger(ctx context.Context, hard map[string]string) error {
+	c, err := n.log.Cluster(ctx)
+	if err != nil {
+		return nil // there is none yet, or the log does not answer: what follows asks it again
+	}
+	if _, err := belongs(n.store, c, hard); !errors.Is(err, errEmpty) {
+		return err
+	}
+	return nil
 }
 
 // longEnough returns an error for a log that lacks batches which this node has, and writes into the log that it does: a

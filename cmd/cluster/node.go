@@ -161,7 +161,9 @@ func (n *node) takeIn(all []wal.NodeState, now time.Duration) error {
 	n.noteOwner(now)
 	newest, _, _ := n.store.Head()
 	for _, is := range next {
-		newest = max(newest, is.Applied)
+		if is.alive(now) && is.Wrong == "" && is.Role != roleJoining { // else its journal may be another one
+			newest = max(newest, is.Applied)
+		}
 	}
 	n.heads.note(newest, now)
 	return nil

@@ -111,6 +111,9 @@ func (s *Served) openNode(ctx context.Context) (_ *node, err error) {
 			err = errors.Join(err, store.Close())
 		}
 	}()
+	if err := n.isStranger(ctx, hard); err != nil {
+		return nil, err
+	}
 	if err := n.register(ctx); err != nil {
 		return nil, err
 	}

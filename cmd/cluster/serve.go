@@ -46,6 +46,7 @@ type Served struct {
 	up         atomic.Pointer[upMember]
 	hadData    bool   // the folder had data of a member at the start
 	ofCluster  string // the cluster whose journal the folder had at the start; empty: none's
+	ofItsOwn   uint64 // how many batches that journal had where it was of no cluster
 	log        wal.Log
 	node       atomic.Pointer[node]
 	engine     atomic.Pointer[engine.Served] // nil: this node is not the owner, or does not serve yet
@@ -179,7 +180,10 @@ func (s *Served) readFolder() (err error) {
 	if err := settleCopies(s.config.DataDir); err != nil {
 		return err
 	}
-	s.ofCluster, err = wal.ClusterOf(filepath.Join(s.config.DataDir, journal.Folder))
+	dir := filepath.Join(s.config.DataDir, journal.Folder)
+	if s.ofCluster, err = wal.ClusterOf(dir); err == nil && s.ofCluster == "" {
+		s.ofItsOwn, err = wal.EndOf(dir)
+	}
 	return err
 }
 
