@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
 	"pixd/wal/waltest"
 )
 
@@ -50,5 +52,26 @@ func TestLearnerIsNoMemberAnyMore(t *testing.T) {
 	}
 	if err := m.vote(t.Context(), back); err == nil || !strings.Contains(err.Error(), "it was removed") {
 		t.Error(err)
+	}
+}
+
+// TestMayBeAdded checks that only an answer with which etcd refuses a new member says that it was not added.
+func TestMayBeAdded(t *testing.T) {
+	t.Parallel()
+	a := start(t, options(t, 1))[0]
+	at := "http://" + waltest.FreePorts(t, 1, 1)[0]
+	for err := a.AddMember(t.Context(), "y", at); err != nil; err = a.AddMember(patient(t), "y", at) {
+		if errors.Is(err, ErrMayBeAdded) { // etcd changes no members in its first seconds
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if err := a.AddMember(t.Context(), "z", "http://"+waltest.FreePorts(t, 1, 1)[0]); err == nil || errors.Is(err, ErrMayBeAdded) {
+		t.Errorf("a second learner: %v", err)
+	}
+	for _, err := range []error{context.DeadlineExceeded, context.Canceled, rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail} {
+		if is := mayBeAdded(err); !errors.Is(is, ErrMayBeAdded) || !errors.Is(is, err) {
+			t.Error(is)
+		}
 	}
 }
