@@ -131,6 +131,9 @@ func (i impatient) Read(b []byte) (int, error) {
 // fewer would.
 func fetchCheckpoint(ctx context.Context, from string, t *tls.Config, dataDir string, spare uint64) error {
 	dir, into, old := filepath.Join(dataDir, takenFolder), filepath.Join(dataDir, journal.Folder), filepath.Join(dataDir, oldFolder)
+	if err := settleJournal(dataDir); err != nil { // a former try may have failed between its two renames
+		return err
+	}
 	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(old)); err != nil {
 		return err
 	}
@@ -150,19 +153,29 @@ func fetchCheckpoint(ctx context.Context, from string, t *tls.Config, dataDir st
 	return errors.Join(syncFolder(dataDir), os.RemoveAll(old))
 }
 
-// settleCopies ends, before the journal is opened, what a process that was killed has left of copies. Where the journal was
-// moved aside, the copy that was to take its place is whole.
+// settleCopies ends, before the journal is opened, what a process that was killed has left of copies.
 func settleCopies(dataDir string) error {
-	taken, into, old := filepath.Join(dataDir, takenFolder), filepath.Join(dataDir, journal.Folder), filepath.Join(dataDir, oldFolder)
-	if exists(old) && !exists(into) {
-		if !exists(taken) {
-			taken = old
-		}
-		if err := errors.Join(os.Rename(taken, into), syncFolder(dataDir)); err != nil {
-			return err
-		}
+	if err := settleJournal(dataDir); err != nil {
+		return err
 	}
-	return errors.Join(os.RemoveAll(taken), os.RemoveAll(old), os.RemoveAll(filepath.Join(dataDir, sentFolder)))
+	var errs []error
+	for _, folder := range []string{takenFolder, oldFolder, sentFolder} {
+		errs = append(errs, os.RemoveAll(filepath.Join(dataDir, folder)))
+	}
+	return errors.Join(errs...)
+}
+
+// settleJournal puts a journal in its place where the one that was there is moved aside: the copy that was to take its place is
+// whole then.
+func settleJournal(dataDir string) error {
+	taken, into, old := filepath.Join(dataDir, takenFolder), filepath.Join(dataDir, journal.Folder), filepath.Join(dataDir, oldFolder)
+	if !exists(old) || exists(into) {
+		return nil
+	}
+	if !exists(taken) {
+		taken = old
+	}
+	return errors.Join(os.Rename(taken, into), syncFolder(dataDir))
 }
 
 func exists(path string) bool {

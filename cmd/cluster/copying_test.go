@@ -6,12 +6,15 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"pixd/cmd/engine"
+	"pixd/cmd/journal"
 	"pixd/wal/waltest"
 )
 
@@ -60,5 +63,29 @@ func TestCopiesFromWhomTheLogKnows(t *testing.T) {
 	}
 	if at, _, _ := aStore(t, into, true).Head(); at != 1 {
 		t.Errorf("the copy ends at batch %d", at)
+	}
+}
+
+// TestCopyOutlastsAFailedRename checks that a try which follows one that could not put its copy in the journal's place leaves that
+// copy as the journal where no other node gives one, and the journal that was moved aside where there is no copy.
+func TestCopyOutlastsAFailedRename(t *testing.T) {
+	for want, left := range map[string][]string{takenFolder: {takenFolder, oldFolder}, oldFolder: {oldFolder}} {
+		dir := t.TempDir()
+		for _, folder := range left {
+			if err := os.Rename(filepath.Join(filled(t, folder), journal.Folder), filepath.Join(dir, folder)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := fetchCheckpoint(t.Context(), "http://127.0.0.1:1", nil, dir, 0); err == nil {
+			t.Error("copied from nobody")
+		}
+		if !exists(filepath.Join(dir, journal.Folder)) {
+			t.Errorf("%s: neither the journal nor the copy is left", want)
+			continue
+		}
+		_, _, sum := aStore(t, dir, true).Head()
+		if _, _, is := aStore(t, filled(t, want), true).Head(); is != sum {
+			t.Errorf("the journal is not that of %s", want)
+		}
 	}
 }
