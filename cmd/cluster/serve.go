@@ -71,6 +71,7 @@ type Served struct {
 	handover chan order
 	stop     context.CancelFunc
 	over     chan struct{} // closed once the node has ended
+	unended  error         // what went wrong while the node was ended; to be read once over is closed
 	work     sync.WaitGroup
 }
 
@@ -103,11 +104,20 @@ func Serve(ctx context.Context, c engine.Config, f Flags, b engine.Build) (_ *Se
 	s.stop = stop
 	go func() {
 		defer close(s.over)
-		if err := s.run(run); err != nil && run.Err() == nil {
-			s.ends <- err
-		}
+		s.ran(run, s.run(run))
 	}()
 	return s, nil
+}
+
+// ran takes in the error with which the node has ended: by itself, or while it was ended, which by itself is none.
+func (s *Served) ran(ctx context.Context, err error) {
+	switch {
+	case err == nil:
+	case ctx.Err() == nil:
+		s.ends <- err
+	case !serving.Canceled(err) && !serving.Stopped(err):
+		s.unended = err
+	}
 }
 
 // open does everything that must be done before the node follows.
@@ -294,7 +304,7 @@ func (s *Served) Shutdown() error {
 		s.stop()
 	}
 	<-s.over
-	var errs []error
+	errs := []error{s.unended}
 	for _, e := range s.edges {
 		errs = append(errs, e.close())
 	}

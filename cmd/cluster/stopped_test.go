@@ -1,10 +1,12 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"net"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,5 +73,64 @@ func TestDialStopped(t *testing.T) {
 	time.AfterFunc(50*time.Millisecond, cancel)
 	if err := serving.Ended(ctx, s.openLog(ctx)); !errors.Is(err, serving.ErrStopped) {
 		t.Error(err)
+	}
+}
+
+// TestEndHasFailed checks that what goes wrong while a node is ended is an error of its end, and that the end of what was under
+// way is none.
+func TestEndHasFailed(t *testing.T) {
+	failed := errors.New("the journal was not closed")
+	for _, c := range []struct{ err, want error }{
+		{failed, failed}, {errors.Join(context.Canceled, failed), failed}, {nil, nil}, {context.Canceled, nil}, {serving.ErrStopped, nil},
+	} {
+		s := &Served{over: make(chan struct{}), ends: make(chan error, 1)}
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		s.ran(ctx, c.err)
+		close(s.over)
+		if err := s.Shutdown(); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) || len(s.ends) > 0 {
+			t.Errorf("%v: %v", c.err, err)
+		}
+	}
+}
+
+// TestNotHandedOver checks that a node whose engine ends without handing the log over says so.
+func TestNotHandedOver(t *testing.T) {
+	for wanted, want := range map[bool]string{true: "cluster: handed over", false: "the log was not handed over"} {
+		var said bytes.Buffer
+		s := &Served{config: engine.Config{Log: slog.New(slog.NewTextHandler(&said, nil))}}
+		if s.resigned(&node{}, &resignation{wanted: wanted}, 0); !strings.Contains(said.String(), want) {
+			t.Error(said.String())
+		}
+	}
+}
+
+// TestLosesItsNameWhileItCopies checks that a node whose name another process has taken while it copies the journal says that,
+// and not that its work was cut short.
+func TestLosesItsNameWhileItCopies(t *testing.T) {
+	tape := waltest.NewTape()
+	log := tape.Log()
+	_, err := log.Found(t.Context(), wal.Cluster{ID: "c"})
+	for at := range uint64(3) {
+		err = errors.Join(err, log.Append(t.Context(), logNumber, at, []byte{byte(at)}))
+	}
+	if err := errors.Join(err, log.Trim(t.Context(), logNumber, 2)); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	s := &Served{
+		config: engine.Config{DataDir: t.TempDir(), ISPB: agreedISPB, Log: slog.New(slog.DiscardHandler)}, flags: Flags{Node: "a"},
+		peers: []peer{{"a", "http://a:1"}}, log: log, meters: newMeters(), elapsed: func() time.Duration { return time.Since(began) + time.Second },
+	}
+	n, err := s.openNode(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.node.Store(n)
+	if _, err := tape.Log().Node(t.Context(), n.version, []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.live(t.Context()); again || !errors.Is(err, errTaken) || errors.Is(err, context.Canceled) {
+		t.Errorf("again %v: %v", again, err)
 	}
 }
