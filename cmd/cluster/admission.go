@@ -142,6 +142,8 @@ func (s *Served) among(peers map[string]string, said hello) (map[string]string, 
 	switch {
 	case i < 0:
 		return nil, false, fmt.Errorf("node %s is not a member of the cluster of node %s: `pixd cluster join` adds it", own, said.Node)
+	case said.Members[i].Name == "" && s.ofItsOwn > 0: // its member would count for the majority, and never follow
+		return nil, false, fmt.Errorf("this folder has a journal of its own, of %d batches, and node %s is to join the cluster of node %s: a node joins with an empty folder", s.ofItsOwn, own, said.Node)
 	case said.Members[i].Name == "":
 		members := map[string]string{own: peers[own]}
 		for _, m := range said.Members {

@@ -20,7 +20,7 @@ func (n *node) agree(ctx context.Context, peers []peer, mine wal.Cluster) (wal.C
 	for {
 		c, err := n.log.Cluster(ctx)
 		if !errors.Is(err, wal.ErrNoCluster) {
-			return c, unanswered(err)
+			return c, unanswered(ctx, err)
 		}
 		if id, err := n.store.Cluster(); err != nil || id != "" {
 			return c, errors.Join(err, fmt.Errorf("this folder is of cluster %s, and the log knows of no cluster: it is another's, or has lost its data; docs/cluster.md says how to go on", id))
@@ -32,7 +32,7 @@ func (n *node) agree(ctx context.Context, peers []peer, mine wal.Cluster) (wal.C
 		mine.Base, _, mine.BaseSum = n.store.Head()
 		if len(missing) == 0 {
 			c, err := n.log.Found(ctx, mine)
-			return c, unanswered(err)
+			return c, unanswered(ctx, err)
 		}
 		if now := n.elapsed(); now-told >= tellEvery {
 			told = now
@@ -56,7 +56,7 @@ func (n *node) lacks(ctx context.Context, peers []peer) ([]string, error) {
 	}
 	all, err := n.log.Nodes(ctx)
 	if err != nil {
-		return nil, unanswered(err)
+		return nil, unanswered(ctx, err)
 	}
 	return unfounded(all, peers)
 }
@@ -64,9 +64,14 @@ func (n *node) lacks(ctx context.Context, peers []peer) ([]string, error) {
 // errUnanswered says that the log has not answered, as it does while its members elect one that leads.
 var errUnanswered = errors.New("the log does not answer")
 
-func unanswered(err error) error {
-	if err == nil {
+// unanswered returns the error of a call of the log in a start. Where the start was ended meanwhile, the log was not waited for,
+// and whatever it has answered says no more than that.
+func unanswered(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
 		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
 	}
 	return fmt.Errorf("%w: %w", errUnanswered, err)
 }
@@ -96,26 +101,48 @@ var errEmpty = errors.New("this node has no journal yet")
 // fits returns an error where the folder's journal is not the cluster's. It joins the cluster with a
 // journal that is.
 func fits(store *wal.Store, c wal.Cluster, hard map[string]string) error {
+	joins, err := belongs(store, c, hard)
+	if err == nil && joins {
+		return store.Join(c.ID)
+	}
+	return err
+}
+
+// belongs is fits without a change of the folder. joins: its journal is what the cluster began with, and of no cluster yet.
+func belongs(store *wal.Store, c wal.Cluster, hard map[string]string) (joins bool, err error) {
 	for _, name := range slices.Sorted(maps.Keys(c.Hard)) {
 		if got, ok := hard[name]; !ok || got != c.Hard[name] {
-			return fmt.Errorf("cluster %s was founded with %s %q, and this node has %q", c.ID, name, c.Hard[name], got)
+			return false, fmt.Errorf("cluster %s was founded with %s %q, and this node has %q", c.ID, name, c.Hard[name], got)
 		}
 	}
 	id, err := store.Cluster()
 	position, _, sum := store.Head()
 	switch {
 	case err != nil:
-		return err
+		return false, err
 	case id == c.ID:
-		return nil
+		return false, nil
 	case id != "":
-		return fmt.Errorf("this folder is of cluster %s, and the log is of cluster %s", id, c.ID)
+		return false, fmt.Errorf("this folder is of cluster %s, and the log is of cluster %s", id, c.ID)
 	case position == c.Base && sum == c.BaseSum:
-		return store.Join(c.ID)
+		return true, nil
 	case position == 0:
-		return errEmpty
+		return false, errEmpty
 	}
-	return fmt.Errorf("this folder has a journal of its own, of %d batches, and cluster %s began with another one, of %d: a node joins with an empty folder", position, c.ID, c.Base)
+	return false, fmt.Errorf("this folder has a journal of its own, of %d batches, and cluster %s began with another one, of %d: a node joins with an empty folder", position, c.ID, c.Base)
+}
+
+// isStranger returns an error where the folder's journal is not that of the cluster which the log has, before the node has written
+// anything into the log: the others would take what it says of itself for the state of one of them.
+func (n *node) isStranger(ctx context.Context, hard map[string]string) error {
+	c, err := n.log.Cluster(ctx)
+	if err != nil {
+		return nil // there is none yet, or the log does not answer: what follows asks it again
+	}
+	if _, err := belongs(n.store, c, hard); !errors.Is(err, errEmpty) {
+		return err
+	}
+	return nil
 }
 
 // longEnough returns an error for a log that lacks batches which this node has, and writes into the log that it does: a
@@ -123,7 +150,7 @@ func fits(store *wal.Store, c wal.Cluster, hard map[string]string) error {
 func (n *node) longEnough(ctx context.Context, c wal.Cluster) error {
 	end, err := n.log.End(ctx, logNumber)
 	if err != nil {
-		return unanswered(err)
+		return unanswered(ctx, err)
 	}
 	at, _, _ := n.store.Head()
 	if at <= end {
@@ -146,15 +173,9 @@ func (n *node) isAhead(ctx context.Context) bool {
 }
 
 // lacksNothing returns an error for a log that lacks batches which another node has written down to have; after is the
-// newest that this node has. It asks a majority: this machine's part of the log may not know yet what the other has just written.
+// newest that this node has. The caller has just asked a majority: this machine's part of the log may not know yet what the
+// other has just written.
 func (n *node) lacksNothing(ctx context.Context, after uint64) error {
-	all, err := n.log.Nodes(ctx)
-	if err == nil {
-		err = n.saw(all)
-	}
-	if err != nil {
-		return err
-	}
 	n.mu.Lock()
 	other, lacks := n.seen.lacking(after)
 	n.mu.Unlock()

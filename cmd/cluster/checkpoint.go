@@ -86,8 +86,16 @@ func sizeOf(dir string) (bytes int64, err error) {
 	return bytes, err
 }
 
-// pieceWithin is how long one piece of a copy may take. The copy as a whole may take as long as it does.
+// pieceWithin is how long one piece of a copy may take, and what comes before the first. The copy as a whole may take as long as
+// it does.
 const pieceWithin = time.Minute
+
+// connectWithin is how long it may take to connect to the node that gives a copy, and then to agree on TLS with it: the
+// kernel of a machine takes connections also for a process that is frozen.
+const connectWithin = 10 * time.Second
+
+// errIdle says that a node which was asked for a copy has sent nothing for too long.
+var errIdle = errors.New("it has sent nothing for too long")
 
 // patient writes a copy's pieces: each has time of its own, in place of the one that the answer has.
 type patient struct {
@@ -105,14 +113,15 @@ func (p patient) Write(b []byte) (int, error) {
 
 // impatient reads a copy's pieces, and is cancelled where one does not come in time.
 type impatient struct {
-	r    io.Reader
-	idle *time.Timer
+	r      io.Reader
+	idle   *time.Timer
+	within time.Duration
 }
 
 // Read implements io.Reader.
 func (i impatient) Read(b []byte) (int, error) {
 	n, err := i.r.Read(b)
-	i.idle.Reset(pieceWithin)
+	i.idle.Reset(i.within)
 	return n, err
 }
 
@@ -122,10 +131,13 @@ func (i impatient) Read(b []byte) (int, error) {
 // fewer would.
 func fetchCheckpoint(ctx context.Context, from string, t *tls.Config, dataDir string, spare uint64) error {
 	dir, into, old := filepath.Join(dataDir, takenFolder), filepath.Join(dataDir, journal.Folder), filepath.Join(dataDir, oldFolder)
+	if err := settleJournal(dataDir); err != nil { // a former try may have failed between its two renames
+		return err
+	}
 	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(old)); err != nil {
 		return err
 	}
-	err := fetchFiles(ctx, from, t, dir, spare)
+	err := fetchFiles(ctx, from, t, dir, spare, pieceWithin)
 	if err == nil {
 		err = notShorter(dir, into)
 	}
@@ -141,19 +153,29 @@ func fetchCheckpoint(ctx context.Context, from string, t *tls.Config, dataDir st
 	return errors.Join(syncFolder(dataDir), os.RemoveAll(old))
 }
 
-// settleCopies ends, before the journal is opened, what a process that was killed has left of copies. Where the journal was
-// moved aside, the copy that was to take its place is whole.
+// settleCopies ends, before the journal is opened, what a process that was killed has left of copies.
 func settleCopies(dataDir string) error {
-	taken, into, old := filepath.Join(dataDir, takenFolder), filepath.Join(dataDir, journal.Folder), filepath.Join(dataDir, oldFolder)
-	if exists(old) && !exists(into) {
-		if !exists(taken) {
-			taken = old
-		}
-		if err := errors.Join(os.Rename(taken, into), syncFolder(dataDir)); err != nil {
-			return err
-		}
+	if err := settleJournal(dataDir); err != nil {
+		return err
 	}
-	return errors.Join(os.RemoveAll(taken), os.RemoveAll(old), os.RemoveAll(filepath.Join(dataDir, sentFolder)))
+	var errs []error
+	for _, folder := range []string{takenFolder, oldFolder, sentFolder} {
+		errs = append(errs, os.RemoveAll(filepath.Join(dataDir, folder)))
+	}
+	return errors.Join(errs...)
+}
+
+// settleJournal puts a journal in its place where the one that was there is moved aside: the copy that was to take its place is
+// whole then.
+func settleJournal(dataDir string) error {
+	taken, into, old := filepath.Join(dataDir, takenFolder), filepath.Join(dataDir, journal.Folder), filepath.Join(dataDir, oldFolder)
+	if !exists(old) || exists(into) {
+		return nil
+	}
+	if !exists(taken) {
+		taken = old
+	}
+	return errors.Join(os.Rename(taken, into), syncFolder(dataDir))
 }
 
 func exists(path string) bool {
@@ -194,14 +216,24 @@ func roomFor(size, dir string, spare uint64) error {
 	return nil
 }
 
-func fetchFiles(ctx context.Context, from string, t *tls.Config, dir string, spare uint64) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+// fetchFiles copies the files of another node's journal into a folder. within is how long it waits for each piece.
+func fetchFiles(ctx context.Context, from string, t *tls.Config, dir string, spare uint64, within time.Duration) (err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	idle := time.AfterFunc(within, func() { cancel(errIdle) })
+	defer idle.Stop()
+	defer func() {
+		if err != nil && errors.Is(context.Cause(ctx), errIdle) {
+			err = errIdle
+		}
+	}()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, from+checkpointPath, nil)
 	if err != nil {
 		return err
 	}
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: t, ResponseHeaderTimeout: time.Minute, DisableKeepAlives: true}}
+	client := http.Client{Transport: &http.Transport{
+		TLSClientConfig: t, DialContext: (&net.Dialer{Timeout: connectWithin}).DialContext, TLSHandshakeTimeout: connectWithin, DisableKeepAlives: true,
+	}}
 	answer, err := client.Do(r)
 	if err != nil {
 		return err
@@ -213,9 +245,7 @@ func fetchFiles(ctx context.Context, from string, t *tls.Config, dir string, spa
 	if err := roomFor(answer.Header.Get(sizeHeader), filepath.Dir(dir), spare); err != nil {
 		return err
 	}
-	idle := time.AfterFunc(pieceWithin, cancel)
-	defer idle.Stop()
-	return unpack(tar.NewReader(impatient{answer.Body, idle}), dir)
+	return unpack(tar.NewReader(impatient{answer.Body, idle, within}), dir)
 }
 
 // lastEntry is the name of a copy's last entry. A tar that is cut between two of its blocks looks whole.

@@ -18,7 +18,7 @@ func (n *node) register(ctx context.Context) error {
 	for {
 		all, err := n.log.Nodes(ctx)
 		if err != nil {
-			return unanswered(err)
+			return unanswered(ctx, err)
 		}
 		may, err := n.mayRegister(all)
 		if err != nil {
@@ -63,7 +63,7 @@ func (n *node) putBack(ctx context.Context, synced uint64) error {
 		return nil // that is said later
 	}
 	if err != nil {
-		return unanswered(err)
+		return unanswered(ctx, err)
 	}
 	return fmt.Errorf("this folder ends at batch %d of cluster %s, and this node has had %d on its disk: it was put back to an earlier state, and has lost what it has promised to keep; `pixd cluster leave %s` and then `pixd cluster join` replace it", at, id, synced, n.name)
 }
@@ -76,8 +76,11 @@ func (n *node) renew(ctx context.Context) error {
 	}
 	for {
 		next, err := n.log.Node(ctx, r.version, r.text)
-		if again := n.written(r, next, err); !again || ctx.Err() != nil {
+		if again := n.written(r, next, err); !again {
 			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		n.slog.Debug("cluster: state not renewed; trying on", "error", err)
 		if err := pause(ctx, renewEvery/10); err != nil {
@@ -110,12 +113,19 @@ const (
 	// has sent in its last moment, and that is seen only after etcd has a new leader, puts the
 	// takeover off: so the states are read often, where that needs no majority.
 	glanceEvery = 25 * time.Millisecond
+
+	// glanceFor is how long one reading may take before the states are asked for again: a member of etcd that is frozen
+	// answers nothing, and the next reading goes to another one.
+	glanceFor = 300 * time.Millisecond
 )
 
 // look reads the states of all nodes until ctx ends.
 func (n *node) look(ctx context.Context) error {
 	for {
-		if err := n.lookOnce(ctx); err != nil && ctx.Err() == nil {
+		short, cancel := context.WithTimeout(ctx, glanceFor)
+		err := n.lookOnce(short)
+		cancel()
+		if err != nil && ctx.Err() == nil {
 			n.slog.Debug("cluster: states of nodes not read", "error", err)
 		}
 		if err := pause(ctx, glanceEvery); err != nil {

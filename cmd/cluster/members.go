@@ -2,8 +2,10 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -82,8 +84,8 @@ func hostOf(p etcdlog.Peer) string {
 
 // Join implements admin.Cluster.
 func (s *Served) Join(name, url string) (admin.ClusterStatus, error) {
-	if _, err := parsePeers(name + "=" + url); err != nil {
-		return admin.ClusterStatus{}, control.Bad("node and url: NAME and http://HOST:PORT or https://HOST:PORT")
+	if err := s.mayJoin(name, url); err != nil {
+		return admin.ClusterStatus{}, err
 	}
 	if s.member == nil {
 		return s.Status(), nil // an etcd of its own knows nothing of our nodes
@@ -98,7 +100,35 @@ func (s *Served) Join(name, url string) (admin.ClusterStatus, error) {
 		}
 	}
 	if err := s.member.AddMember(ctx, name, nextPort(url)); err != nil {
-		return admin.ClusterStatus{}, control.Refuse(fasthttp.StatusConflict, "node %s was not added: %v", name, err)
+		return admin.ClusterStatus{}, notAdded(name, err)
 	}
 	return s.Status(), nil
+}
+
+// mayJoin returns a Problem for a name or a URL with which no node could start in this cluster. One that was added with it would
+// keep others from being added.
+func (s *Served) mayJoin(name, at string) error {
+	one, err := parsePeers(name + "=" + at)
+	if err != nil || !nodeName.MatchString(name) || len(one) != 1 {
+		return control.Bad("node and url: NAME and http://HOST:PORT or https://HOST:PORT")
+	}
+	u, err := url.Parse(at)
+	if err != nil {
+		return control.Bad("url %q: %v", at, err)
+	}
+	if port, err := strconv.ParseUint(u.Port(), 10, 16); err != nil || port == 0 || port == 65535 { // its etcd has the next one
+		return control.Bad("url %q: a port from 1 to 65534", at)
+	}
+	if secure := s.clientTLS != nil; (u.Scheme == "https") != secure {
+		return control.Bad("url %q: https:// goes with --cluster-cert, --cluster-key and --cluster-ca, and http:// without, as this node has it", at)
+	}
+	return nil
+}
+
+// notAdded is the answer where a member was not added, or may not have been.
+func notAdded(name string, err error) error {
+	if errors.Is(err, etcdlog.ErrMayBeAdded) {
+		return control.Refuse(fasthttp.StatusServiceUnavailable, "node %s: %v; pixd cluster status shows it once it was, and to add it again does no harm", name, err)
+	}
+	return control.Refuse(fasthttp.StatusConflict, "node %s was not added: %v", name, err)
 }

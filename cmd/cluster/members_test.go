@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"crypto/tls"
 	"io"
 	"log/slog"
 	"net"
@@ -85,6 +86,40 @@ func TestJoinUndone(t *testing.T) {
 	case <-member.Done():
 	case <-time.After(20 * time.Second):
 		t.Error("it is a member still")
+	}
+}
+
+// TestJoinRefused checks that a node is not added under a name or at a URL with which it could never start, and that the answer
+// does not say that it was added where it was not, nor the other way round where that is not known.
+func TestJoinRefused(t *testing.T) {
+	t.Parallel()
+	s, port := alone(t, func(c *engine.Config, _ *Flags) { c.DataDir, c.Scheme = t.TempDir(), "http://127.0.0.1:1" })
+	for _, c := range []struct{ name, url, why string }{
+		{"d", "http://" + port, "node d was not added: etcdlog: add member d at http://" + nextPort(port) + ": member a is there"},
+		{"d", "http://127.0.0.1:65535", "a port from 1 to 65534"},
+		{"d", "http://127.0.0.1:0", "a port from 1 to 65534"},
+		{"d", "http://127.0.0.1:70000", "a port from 1 to 65534"},
+		{"d", "https://127.0.0.1:5000", "https:// goes with --cluster-cert"},
+		{"d=http://127.0.0.1:9,e", "http://127.0.0.1:5000", "node and url: NAME and"},
+		{"d", "http://127.0.0.1:9,e=http://127.0.0.1:5000", "node and url: NAME and"},
+		{"D", "http://127.0.0.1:5000", "node and url: NAME and"},
+	} {
+		if _, err := s.Join(c.name, c.url); err == nil || !strings.Contains(err.Error(), c.why) {
+			t.Errorf("%s at %s: %v", c.name, c.url, err)
+		}
+	}
+	if all := s.member.Known(); len(all) != 1 {
+		t.Errorf("the members are %v", all)
+	}
+	secure := &Served{clientTLS: &tls.Config{MinVersion: tls.VersionTLS12}}
+	if err := secure.mayJoin("d", "http://127.0.0.1:5000"); err == nil {
+		t.Error("a node without TLS would be added to nodes with it")
+	}
+	if err := secure.mayJoin("d", "https://127.0.0.1:5000"); err != nil {
+		t.Error(err)
+	}
+	if err := notAdded("d", etcdlog.ErrMayBeAdded); strings.Contains(err.Error(), "was not added") {
+		t.Error(err)
 	}
 }
 

@@ -146,9 +146,13 @@ func (n *node) mayLead(name string) bool {
 
 // saw takes in the states of all nodes.
 func (n *node) saw(all []wal.NodeState) error {
-	now := n.elapsed()
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	return n.takeIn(all, n.elapsed())
+}
+
+// takeIn is saw for a caller that holds n.mu.
+func (n *node) takeIn(all []wal.NodeState, now time.Duration) error {
 	next, err := n.seen.take(all, now)
 	if err != nil {
 		return err
@@ -157,7 +161,9 @@ func (n *node) saw(all []wal.NodeState) error {
 	n.noteOwner(now)
 	newest, _, _ := n.store.Head()
 	for _, is := range next {
-		newest = max(newest, is.Applied)
+		if is.alive(now) && is.Wrong == "" && is.Role != roleJoining { // else its journal may be another one
+			newest = max(newest, is.Applied)
+		}
 	}
 	n.heads.note(newest, now)
 	return nil
@@ -178,56 +184,6 @@ func (n *node) noteOwner(now time.Duration) {
 		// take it; the owner may have renewed itself up to then without being seen here.
 		n.ownerBeat = max(n.ownerBeat, is.runSince-settleFor)
 	}
-}
-
-// takeover is the decision to take the log over.
-type takeover struct {
-	from    wal.Owner       // who owned the log when that was decided
-	deposed wal.NodeVersion // the writing of its state that is to be its last; none where its process can no longer write any
-}
-
-// due reports whether the node may take over now. A node that has not read the others' states cannot
-// know whom it would have to depose.
-func (n *node) due() (t takeover, due bool) {
-	now := n.elapsed()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.noteOwner(now)
-	if n.wrong != "" || n.seen == nil || !n.lease.valid() || !n.store.MayOwn() || n.owner.Name == n.name && n.owner.Run == n.self.Run {
-		return t, false
-	}
-	t.from = n.owner
-	wait := time.Duration(n.seen.rank(logNumber, n.name, now)) * rankAfter
-	if n.owner.Name == "" {
-		switch next := n.owner.Next; {
-		case next == n.name:
-			wait = 0
-		case next != "" && n.seen[next].alive(now):
-			wait += takeAfter
-		}
-		return t, now-n.ownerBeat >= wait
-	}
-	if is := n.seen[n.owner.Name]; is.Run == n.owner.Run {
-		t.deposed = is.NodeVersion
-	}
-	return t, now-n.ownerBeat >= takeAfter+wait
-}
-
-// take makes this node the owner. Whether that has succeeded is known once the log has been followed
-// up to there. Where the log has another owner by now, the decision is void: it has not been waited
-// for that one, and it would not be deposed. A log that has lost batches nobody takes.
-func (n *node) take(ctx context.Context, t takeover) error {
-	after, batch, err := n.store.OwnBatch(wal.Owner{Name: n.name, Run: n.self.Run})
-	if err != nil {
-		return err
-	}
-	if n.store.Owner() != t.from {
-		return wal.ErrMoved
-	}
-	if err := n.lacksNothing(ctx, after); err != nil {
-		return err
-	}
-	return n.log.Take(ctx, logNumber, after, t.deposed, batch)
 }
 
 // errOwner ends following: this node is the owner.
@@ -310,7 +266,8 @@ func (n *node) become(role string) {
 // where returns the owner's name and URL; false while there is none that is alive. While the log is handed
 // over, that is the node which is to be the owner: it says so itself as long as it is not, and a node that has
 // handed the log over learns of its successor only once it has begun anew. One that does not take it in
-// time is not waited for, unless it says that it is the owner.
+// time is not waited for, unless it says that it is the owner. Where this node's journal names no owner that is alive, it is
+// whoever says to be the owner.
 func (n *node) where() (name, url string, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -326,8 +283,24 @@ func (n *node) where() (name, url string, ok bool) {
 		}
 	}
 	if is := n.seen[next]; next != "" {
-		return next, is.URL, is.alive(now) && (now-n.ownerBeat < takeAfter || is.Role == roleOwner)
+		if is.alive(now) && (now-n.ownerBeat < takeAfter || is.Role == roleOwner) {
+			return next, is.URL, true
+		}
+	} else if is := n.seen[n.owner.Name]; n.owner.Name != "" && is.Run == n.owner.Run && is.alive(now) {
+		return n.owner.Name, is.URL, true
 	}
-	is := n.seen[n.owner.Name]
-	return n.owner.Name, is.URL, n.owner.Name != "" && is.Run == n.owner.Run && is.alive(now)
+	return n.saysItOwns(now)
+}
+
+// saysItOwns returns the other node that says it is the owner; of several, which a change of owners leaves for a moment, the one
+// with the newest batch. A node whose journal stands still, because it follows no more or copies another's, knows the owner only
+// by that. The caller holds n.mu.
+func (n *node) saysItOwns(now time.Duration) (name, url string, ok bool) {
+	var best seen
+	for other, is := range n.seen {
+		if other != n.name && is.Role == roleOwner && is.alive(now) && (!ok || is.Applied > best.Applied) {
+			best, name, ok = is, other, true
+		}
+	}
+	return name, best.URL, ok
 }

@@ -6,7 +6,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,6 +111,9 @@ func (s *Served) openNode(ctx context.Context) (_ *node, err error) {
 			err = errors.Join(err, store.Close())
 		}
 	}()
+	if err := n.isStranger(ctx, hard); err != nil {
+		return nil, err
+	}
 	if err := n.register(ctx); err != nil {
 		return nil, err
 	}
@@ -133,11 +138,8 @@ func (s *Served) fetch(ctx context.Context) error {
 	for {
 		var errs []error
 		s.fetched++
-		for i := range s.peers {
-			p := s.peers[(i+s.fetched)%len(s.peers)]
-			if p.name == s.flags.Node {
-				continue
-			}
+		for i, from := 0, s.sources(ctx); i < len(from); i++ {
+			p := from[(i+s.fetched)%len(from)]
 			s.config.Log.Info("cluster: copying the journal", "from", p.name)
 			err := fetchCheckpoint(ctx, p.url, s.clientTLS, s.config.DataDir, uint64(max(s.config.MinFreeDisk, 0)))
 			if err == nil {
@@ -158,6 +160,27 @@ func (s *Served) fetch(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// sources are the nodes from which the journal may be copied: the others of this node's list, and those that the log has, as
+// the list may be older than the cluster's nodes, or than their URLs. Where the log does not answer, it is the list alone.
+func (s *Served) sources(ctx context.Context) []peer {
+	all := slices.Clone(s.peers)
+	if s.log != nil {
+		ctx, cancel := context.WithTimeout(ctx, askFor)
+		defer cancel()
+		states, err := s.log.Glance(ctx)
+		known, err1 := seenNodes{}.take(states, 1)
+		if err := errors.Join(err, err1); err != nil {
+			s.config.Log.Debug("cluster: states of nodes not read", "error", err)
+		}
+		for _, name := range slices.Sorted(maps.Keys(known)) {
+			if p := (peer{name, known[name].URL}); !slices.Contains(all, p) {
+				all = append(all, p)
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(p peer) bool { return p.name == s.flags.Node })
 }
 
 // roomEvery is the time between two looks for room for a copy of the journal: the other node has made its copy by then.

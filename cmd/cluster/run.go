@@ -64,7 +64,11 @@ func (s *Served) live(ctx context.Context) (again bool, err error) {
 	case errors.Is(err, wal.ErrTrimmed):
 		n.become(roleJoining) // while it copies, it is nobody's heir, makes no snapshots and gives no copy
 		n.endSnapshots()
-		if err := errors.Join(n.store.Close(), s.fetch(ctx)); err != nil {
+		closed, fetched := n.store.Close(), s.fetch(ctx)
+		if fetched != nil && ctx.Err() != nil {
+			fetched = context.Cause(ctx)
+		}
+		if err := errors.Join(closed, fetched); err != nil {
 			return false, err
 		}
 		return true, err
@@ -215,10 +219,19 @@ func (s *Served) disown(n *node, e *engine.Served, r *resignation) error {
 		r.next = next
 	}
 	n.bequeath(r.next)
-	if err = errors.Join(err, e.Close()); err == nil && r.wanted {
-		s.config.Log.Info("cluster: handed over", "node", n.name, "to", r.next, "after", time.Since(began).Round(time.Millisecond))
+	if err = errors.Join(err, e.Close()); err == nil {
+		s.resigned(n, r, time.Since(began).Round(time.Millisecond))
 	}
 	return err
+}
+
+// resigned says how the engine has ended.
+func (s *Served) resigned(n *node, r *resignation, after time.Duration) {
+	if r.wanted {
+		s.config.Log.Info("cluster: handed over", "node", n.name, "to", r.next, "after", after)
+		return
+	}
+	s.config.Log.Warn("cluster: the log was not handed over, because a majority has not answered in time; another node takes it over once this one has not been heard of for a while", "node", n.name, "after", after)
 }
 
 // await waits until nothing is counted any more, or the time is over.

@@ -46,6 +46,7 @@ type Served struct {
 	up         atomic.Pointer[upMember]
 	hadData    bool   // the folder had data of a member at the start
 	ofCluster  string // the cluster whose journal the folder had at the start; empty: none's
+	ofItsOwn   uint64 // how many batches that journal had where it was of no cluster
 	log        wal.Log
 	node       atomic.Pointer[node]
 	engine     atomic.Pointer[engine.Served] // nil: this node is not the owner, or does not serve yet
@@ -70,6 +71,7 @@ type Served struct {
 	handover chan order
 	stop     context.CancelFunc
 	over     chan struct{} // closed once the node has ended
+	unended  error         // what went wrong while the node was ended; to be read once over is closed
 	work     sync.WaitGroup
 }
 
@@ -102,11 +104,20 @@ func Serve(ctx context.Context, c engine.Config, f Flags, b engine.Build) (_ *Se
 	s.stop = stop
 	go func() {
 		defer close(s.over)
-		if err := s.run(run); err != nil && run.Err() == nil {
-			s.ends <- err
-		}
+		s.ran(run, s.run(run))
 	}()
 	return s, nil
+}
+
+// ran takes in the error with which the node has ended: by itself, or while it was ended, which by itself is none.
+func (s *Served) ran(ctx context.Context, err error) {
+	switch {
+	case err == nil:
+	case ctx.Err() == nil:
+		s.ends <- err
+	case !serving.Canceled(err) && !serving.Stopped(err):
+		s.unended = err
+	}
 }
 
 // open does everything that must be done before the node follows.
@@ -179,7 +190,10 @@ func (s *Served) readFolder() (err error) {
 	if err := settleCopies(s.config.DataDir); err != nil {
 		return err
 	}
-	s.ofCluster, err = wal.ClusterOf(filepath.Join(s.config.DataDir, journal.Folder))
+	dir := filepath.Join(s.config.DataDir, journal.Folder)
+	if s.ofCluster, err = wal.ClusterOf(dir); err == nil && s.ofCluster == "" {
+		s.ofItsOwn, err = wal.EndOf(dir)
+	}
 	return err
 }
 
@@ -290,7 +304,7 @@ func (s *Served) Shutdown() error {
 		s.stop()
 	}
 	<-s.over
-	var errs []error
+	errs := []error{s.unended}
 	for _, e := range s.edges {
 		errs = append(errs, e.close())
 	}

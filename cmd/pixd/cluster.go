@@ -156,6 +156,9 @@ func awaitHandover(c *cobra.Command, f *adminFlags, got json.RawMessage) error {
 			still := was.Owner != nil && is.Owner != nil && *is.Owner == *was.Owner && serves(&is)
 			switch {
 			case handedOver(&was, &is):
+				if to := c.Flag("to").Value.String(); to != "" && *is.Owner != to {
+					return fmt.Errorf("node %s is the owner now, and not %s, which has not taken the log in time: pixd cluster status shows where the nodes are", *is.Owner, to)
+				}
 				return printNodes(c, f, got)
 			case left && still:
 				return fmt.Errorf("node %s is the owner again: the other has not taken the log in time; is its disk or its network slow?", *is.Owner)

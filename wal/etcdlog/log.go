@@ -86,18 +86,28 @@ func Dial(ctx context.Context, o Options) (*Log, error) {
 		return nil, fmt.Errorf("etcdlog: dial %s: %w", strings.Join(o.Endpoints, ", "), err)
 	}
 	l := newLog(client, o.Prefix, o.Timeout, logger)
-	if err := l.Check(ctx); err != nil {
-		for _, e := range o.Endpoints {
-			if why := handshake(ctx, e, o.TLS); why != nil {
-				err = fmt.Errorf("%w; %s: %w", err, e, why)
-			}
-		}
-		return nil, errors.Join(err, l.Close())
+	err = l.fits(ctx, o)
+	if err != nil && ctx.Err() != nil { // nobody was waited for: what was not answered means nothing
+		err = fmt.Errorf("etcdlog: dial %s: %w", strings.Join(o.Endpoints, ", "), ctx.Err())
 	}
-	if err := l.takesAll(ctx); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
+}
+
+// fits returns an error where the etcd does not answer, or not as a log needs it.
+func (l *Log) fits(ctx context.Context, o Options) error {
+	err := l.Check(ctx)
+	if err == nil {
+		return l.takesAll(ctx)
+	}
+	for _, e := range o.Endpoints {
+		if why := handshake(ctx, e, o.TLS); why != nil {
+			err = fmt.Errorf("%w; %s: %w", err, e, why)
+		}
+	}
+	return err
 }
 
 func newLog(client *clientv3.Client, prefix string, timeout time.Duration, log *slog.Logger) *Log {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
@@ -130,7 +131,14 @@ func (m *Member) ready(ctx context.Context, back *putBack) error {
 // vote makes a member that was added one that counts for the majority, as soon as it has what the
 // others have.
 func (m *Member) vote(ctx context.Context, back *putBack) error {
-	for server := m.etcd.Server; server.IsLearner(); {
+	for server := m.etcd.Server; ; {
+		self := server.Cluster().Member(server.MemberID()) // etcd's IsLearner panics where there is none
+		switch {
+		case self == nil:
+			return fmt.Errorf("etcdlog: start member %s: it was removed", m.o.Name)
+		case !self.IsLearner:
+			return nil
+		}
 		try, cancel := context.WithTimeout(ctx, m.o.Timeout)
 		_, err := server.PromoteMember(try, uint64(server.MemberID()))
 		cancel()
@@ -144,11 +152,10 @@ func (m *Member) vote(ctx context.Context, back *putBack) error {
 		case <-server.StopNotify():
 			return fmt.Errorf("etcdlog: start member %s: it has stopped; it may have been removed", m.o.Name)
 		case <-ctx.Done():
-			return fmt.Errorf("etcdlog: start member %s: catch up with the others: %w: %w", m.o.Name, ctx.Err(), err)
+			return fmt.Errorf("etcdlog: start member %s: catch up with the others: %w", m.o.Name, ctx.Err())
 		case <-time.After(pause):
 		}
 	}
-	return nil
 }
 
 // Log returns a log in the member's etcd, which is called without a port. The member's Close ends it
@@ -261,8 +268,11 @@ func (m *Member) list(ctx context.Context) (*clientv3.MemberListResponse, error)
 	return r, nil
 }
 
-// AddMember makes the member at a URL one of the etcd's; it does nothing where it is one already. The
-// name is the one that it will be started with, with Join. It counts for the majority from when its
+// ErrMayBeAdded says that there was no answer to tell whether a member was added.
+var ErrMayBeAdded = errors.New("it is not known whether it was added")
+
+// AddMember makes the member at a URL one of the etcd's; it does nothing where it is one already, of this name or not
+// started yet. The name is the one that it will be started with, with Join. It counts for the majority from when its
 // Start has returned; until then no other can be added. etcd refuses a change of its members while it
 // has not been connected to a majority of them for 5 s.
 func (m *Member) AddMember(ctx context.Context, name, peerURL string) error {
@@ -271,8 +281,12 @@ func (m *Member) AddMember(ctx context.Context, name, peerURL string) error {
 		return err
 	}
 	for _, p := range r.Members {
-		if slices.Contains(p.PeerURLs, peerURL) {
+		there := slices.Contains(p.PeerURLs, peerURL)
+		if there && (p.Name == "" || p.Name == name) {
 			return nil
+		}
+		if there {
+			return fmt.Errorf("etcdlog: add member %s at %s: member %s is there", name, peerURL, p.Name)
 		}
 		if p.Name == name {
 			return fmt.Errorf("etcdlog: add member %s at %s: there is one at %s", name, peerURL, strings.Join(p.PeerURLs, ","))
@@ -281,9 +295,19 @@ func (m *Member) AddMember(ctx context.Context, name, peerURL string) error {
 	ctx, cancel := context.WithTimeout(ctx, m.o.Timeout)
 	defer cancel()
 	if _, err := m.client.MemberAddAsLearner(ctx, []string{peerURL}); err != nil {
-		return fmt.Errorf("etcdlog: add member %s at %s: %w", name, peerURL, err)
+		return fmt.Errorf("etcdlog: add member %s at %s: %w", name, peerURL, mayBeAdded(err))
 	}
 	return nil
+}
+
+// mayBeAdded returns the error of a call that adds a member, with ErrMayBeAdded where it is not one with which etcd refuses that.
+func mayBeAdded(err error) error {
+	for _, refused := range []error{rpctypes.ErrUnhealthy, rpctypes.ErrMemberNotEnoughStarted, rpctypes.ErrTooManyLearners, rpctypes.ErrPeerURLExist, rpctypes.ErrMemberExist} {
+		if errors.Is(err, refused) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrMayBeAdded, err)
 }
 
 // RemoveMember removes the member of a name or, where it is empty, the one at a URL; nothing happens where there is none. A
