@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"net"
 	"net/netip"
 	"sync"
@@ -24,7 +25,8 @@ type bodies struct {
 
 	refused atomic.Uint64 // number of bodies for which there was too little
 
-	small int64 // bytes; a body up to this length needs no reservation
+	small   int64 // bytes; a body up to this length needs no reservation
+	headers int   // how many headers a request may have
 
 	mu sync.Mutex
 	by map[netip.Addr]int64 // bytes that each address has reserved
@@ -37,7 +39,7 @@ const (
 )
 
 func newBodies() *bodies {
-	b := &bodies{small: smallBody, by: map[netip.Addr]int64{}}
+	b := &bodies{small: smallBody, headers: maxHeaders, by: map[netip.Addr]int64{}}
 	b.room.Store(bodiesRoom)
 	return b
 }
@@ -128,23 +130,37 @@ func released(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
 // keptRequest is how large a request may be, in bytes, whose memory its connection keeps for the next one.
 const keptRequest = 4 << 10
 
-// forget drops a large request that was handled. The server keeps the memory of a request as long as the connection
-// is open: the body, and up to 36 bytes for each byte of a head, query or form that it has parsed. The server reads
-// only the method and the protocol once the handler has returned.
+// keptParts is how many parameters, fields of a form and cookies that request may have. Parsed, each takes 72 bytes.
+const keptParts = 64
+
+// forget drops a large request that was handled, which the server would keep in memory as long as the connection is
+// open. The server reads only the method and the protocol once the handler has returned; whoever has wrapped the
+// handler reads the user values, too.
 func forget(r *fasthttp.Request) {
 	h := &r.Header
-	if len(h.RawHeaders())+len(h.RequestURI())+len(r.Body()) <= keptRequest {
+	if !isLarge(r) {
 		return
 	}
-	head, first := h.IsHead(), !h.IsHTTP11()
+	method, first := string(h.Method()), !h.IsHTTP11()
+	values := map[any]any{}
+	r.VisitUserValuesAll(func(key, value any) { values[key] = value })
 	*r = fasthttp.Request{}
-	if head {
-		h.SetMethod(fasthttp.MethodHead)
-	}
+	h.SetMethod(method)
 	if first {
 		h.SetProtocol("HTTP/1.0")
 	}
+	for key, value := range values {
+		r.SetUserValue(key, value)
+	}
 }
+
+func isLarge(r *fasthttp.Request) bool {
+	target, head, body := r.Header.RequestURI(), r.Header.RawHeaders(), r.Body()
+	return len(r.Header.Method())+len(target)+len(head)+len(body) > keptRequest ||
+		bytes.Count(target, ampersand)+bytes.Count(head, semicolon)+bytes.Count(body, ampersand) > keptParts
+}
+
+var ampersand, semicolon = []byte{'&'}, []byte{';'}
 
 // connectionOf returns the connection on which a server's request arrived. The server's hook
 // for a head gets the head alone; it is a part of the RequestCtx, which knows the connection.

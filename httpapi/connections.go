@@ -27,7 +27,7 @@ const (
 	// listener: MaxInHand and a quarter more, so that clients that only read still get in. An
 	// idle connection costs 17 KiB, nearly all of it its read buffer, or 50 KiB over TLS; the
 	// largest number of connections costs 350 MiB, or 1 GiB over TLS. Of a request of up to
-	// keptRequest it keeps the memory, some 10 KiB; of a larger one none. Bodies come on top while
+	// keptRequest it keeps the memory, some 20 KiB at most; of a larger one none. Bodies come on top while
 	// they are read and answered: at most 16 KiB for each connection, and bodiesRoom in all for
 	// larger bodies.
 	MaxConnections = MaxInHand + MaxInHand/4

@@ -55,7 +55,7 @@ var flaws = [...]struct {
 // read from the connection. If a client sends such a method, judge refuses it.
 func (b *bodies) received(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 	f := judge(h)
-	if bytes.Count(h.RawHeaders(), lineEnd) > maxHeaders+1 {
+	if bytes.Count(h.RawHeaders(), lineEnd) > b.headers+1 {
 		f = flawLines // while the body is awaited, each takes 72 bytes and more
 	}
 	if f == sound && !b.reserveBody(h) {

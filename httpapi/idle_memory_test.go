@@ -75,6 +75,18 @@ func TestIdleConnectionsKeepLittle(t *testing.T) {
 			_ = queryOf(ctx, false, selections)
 			refuses(ctx)
 		}, "GET /?" + strings.Repeat("a&", keptRequest/2-40) + " HTTP/1.1\r\nHost: x\r\n\r\n"},
+		"short query of operators": {func(ctx *fasthttp.RequestCtx) {
+			_ = ctx.QueryArgs().Has("b")
+			refuses(ctx)
+		}, "GET /?" + strings.Repeat("a&", keptRequest/2-40) + " HTTP/1.1\r\nHost: x\r\n\r\n"},
+		"short form": {func(ctx *fasthttp.RequestCtx) {
+			_ = ctx.PostArgs().Has("b")
+			refuses(ctx)
+		}, fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s", form, 3_600, strings.Repeat("a&", 1_800))},
+		"few cookies": {func(ctx *fasthttp.RequestCtx) {
+			_ = ctx.Request.Header.Cookie("b")
+			refuses(ctx)
+		}, "GET / HTTP/1.1\r\nHost: x\r\nCookie: " + strings.Repeat("a;", 1800) + "\r\n\r\n"},
 		"form": {func(ctx *fasthttp.RequestCtx) {
 			_ = ctx.PostArgs().Has("b")
 			refuses(ctx)

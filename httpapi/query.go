@@ -29,11 +29,7 @@ func (c *call) query(names ...string) *query { return queryOf(c.ctx, c.camel, na
 
 func queryOf(ctx *fasthttp.RequestCtx, camel bool, names []string) *query {
 	q := &query{values: map[string]string{}}
-	args := ctx.QueryArgs()
-	if args.Len() > keptArgs {
-		defer func() { *args = fasthttp.Args{} }()
-	}
-	for key, value := range args.All() {
+	for key, value := range ctx.QueryArgs().All() {
 		name := string(key)
 		if camel {
 			name = string(appendSnake(nil, name))
@@ -48,9 +44,6 @@ func queryOf(ctx *fasthttp.RequestCtx, camel bool, names []string) *query {
 	}
 	return q
 }
-
-// keptArgs is of how many query parameters a connection keeps the memory for its next request.
-const keptArgs = 64
 
 func (q *query) refuse(field, fault string) {
 	if q.field == "" {

@@ -48,6 +48,8 @@ func TestRequestID(t *testing.T) {
 		name, from, request, status, want string // want: the id that is taken over; "": one of its own
 	}{
 		{"no path", "127.0.0.1", "GET /none HTTP/1.1\r\nHost: x\r\n\r\n", "404", ""},
+		{"a large head", "127.0.0.1", "GET /none HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("a", 2*keptRequest) + "\r\n\r\n", "404", ""},
+		{"a large body", "127.0.0.2", fmt.Sprintf("POST /none HTTP/1.1\r\nHost: x\r\nX-Request-Id: r2\r\nContent-Length: %d\r\n\r\n%s", 2*keptRequest, strings.Repeat("a", 2*keptRequest)), "404", "r2"},
 		{"no key", "127.0.0.1", "GET /api/external/balance HTTP/1.1\r\nHost: x\r\n\r\n", "401", ""},
 		{"unreadable", "127.0.0.1", "NONSENSE\r\n\r\n", "400", ""},
 		{"head too large", "127.0.0.1", "GET / HTTP/1.1\r\nX: " + strings.Repeat("a", maxHeader) + "\r\n\r\n", "431", ""},

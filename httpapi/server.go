@@ -30,6 +30,7 @@ type ServerOptions struct {
 	Name         string         // of the listener, in the log
 	Trusted      []netip.Prefix // proxies whose requests may bring an id, see RequestID
 	NewRequestID func() string  // returns an id that no other request has; nil: each is "-"
+	MoreHeaders  int            // how many headers a request may have beyond maxHeaders
 	Log          *slog.Logger
 }
 
@@ -46,6 +47,7 @@ func (o *ServerOptions) newID() string {
 func NewServer(h fasthttp.RequestHandler, o ServerOptions) *fasthttp.Server {
 	log := o.Log.With("listener", o.Name)
 	b := newBodies()
+	b.headers += o.MoreHeaders
 	return &fasthttp.Server{
 		Handler:        identified(released(answerFlaws(h)), &o),
 		HeaderReceived: b.received,

@@ -83,8 +83,8 @@ func (s *Shell) keepHead(heads *sync.WaitGroup) {
 	if s.broken != nil || s.machine == nil || s.machine.headKept() {
 		return
 	}
-	heads.Add(1)
 	e := s.machine.Passivate()
+	heads.Add(1)
 	s.Journal.Append(&wal.Entry{Stream: e.Stream, Out: []wal.Out{&dependent{&lastHead{s.Journal, &e, heads}, s, s.seen}}})
 }
 

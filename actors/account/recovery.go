@@ -144,7 +144,7 @@ func (s *Shell) quarantine(why error) {
 // closeOff quarantines the account after a panic that nothing else has contained, and answers the message in
 // which it came. What has become of a command is not known.
 func (s *Shell) closeOff(message any) {
-	s.quarantine(errors.New("panic outside of a command"))
+	_, _ = s.contain(func() error { s.quarantine(errors.New("panic outside of a command")); return nil })
 	switch m := message.(type) {
 	case *call:
 		m.from.failed(ledger.ErrCut)

@@ -51,6 +51,8 @@ const (
 	lookEvery  = pix.Millis(200)
 	trailAfter = pix.Millis(10_000)
 	backEvery  = pix.Millis(60_000)
+
+	unreadAgain = pix.Millis(1_000) // after which a postponed task runs whose row could not be read
 )
 
 // The rate of tasks that will probably change nothing: tasks that changed nothing several
@@ -240,26 +242,28 @@ func (l *lane) lookBack(s *step) (err error) {
 }
 
 // putOffNow starts the postponed tasks whose time has come.
-func (l *lane) putOffNow(s *step) error {
+func (l *lane) putOffNow(s *step) (err error) {
 	for !l.line.Full() {
 		p, ok := l.later.due(s.now, l.spend)
 		if !ok {
-			return nil
+			return err
 		}
 		if l.machine.closed[p.due.Account] {
 			continue
 		}
-		there, err := stands(s.rows, p.due)
-		if err != nil {
+		there, unread := stands(s.rows, p.due)
+		if unread != nil {
+			p.at = s.now + unreadAgain // behind the others
 			l.later.add(p)
-			return err
+			err = errors.Join(err, unread)
+			continue
 		}
 		if there && !l.start(s, p.due, startedTask{l, true, p.tries}) {
 			l.later.add(p)
-			return nil
+			return err
 		}
 	}
-	return nil
+	return err
 }
 
 // earn adds the tokens for the time since earn was last called.

@@ -10,6 +10,7 @@ package due
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"pixd/actors/layout"
 	"pixd/actors/ledger"
@@ -72,7 +73,7 @@ type Machine struct {
 	every  pix.Millis // time between two rounds of a queue
 	orphan pix.Millis // time from an acceptance to the due time of its row
 
-	resume  []cursor // cursors of the pass over all due rows at the start of the process; the first cursor is in use
+	resume  []cursor // cursors of the pass over all due rows at the start of the process; the first that can be read is in use
 	working map[layout.EntityID]startedTask
 	lanes   []*lane                // one lane for each layout.Need
 	closed  map[pix.AccountID]bool // accounts that have reported that they are quarantined
@@ -161,12 +162,12 @@ func (s *step) begin(d layout.Due, v startedTask) {
 // their due time, so that neither a wrong clock nor a changed setting can hide such a
 // one. An accepted one gets a task if it would wait for longer than from its acceptance: it was
 // stamped by a clock that was ahead, and its account says when the task runs again.
-func (m *Machine) resumed(s *step) error {
-	for len(m.resume) > 0 {
-		c := &m.resume[0]
+func (m *Machine) resumed(s *step) (unread error) {
+	for at := 0; at < len(m.resume); {
+		c := &m.resume[at]
 		l := m.lane(c.kind.Need())
 		if s.now < l.quiet || l.line.Full() {
-			return nil
+			return unread
 		}
 		over, err := c.scan(s, pix.Latest, m.bounds.Look, func(d layout.Due) (bool, error) {
 			if m.busy(d.ID) || l.parked[d.ID] || m.closed[d.Account] {
@@ -178,8 +179,9 @@ func (m *Machine) resumed(s *step) error {
 			in := d.Kind == layout.DueTransfer && d.At > s.now+m.orphan // stamped by a clock that was ahead
 			if !in {
 				var err error
-				if in, err = inHand(s.rows, d); err != nil {
-					return true, err
+				if in, err = inHand(s.rows, d); err != nil { // the account finds out, once it can read
+					s.damaged(err)
+					in = true
 				}
 			}
 			if in {
@@ -187,12 +189,17 @@ func (m *Machine) resumed(s *step) error {
 			}
 			return true, nil
 		})
-		if err != nil || !over {
-			return err
+		switch {
+		case err != nil: // the next kind does not wait for this one
+			unread = errors.Join(unread, err)
+			at++
+		case !over:
+			return unread
+		default:
+			m.resume = slices.Delete(m.resume, at, at+1)
 		}
-		m.resume = m.resume[1:]
 	}
-	return nil
+	return unread
 }
 
 // busy tells whether a due row's task for the entity is running.

@@ -234,11 +234,12 @@ func TestDroppedIsForgotten(t *testing.T) {
 // unread is a shelf of which single rows can't be read for a while.
 type unread struct {
 	*shelf
-	on bool
+	on  bool
+	key string // the only one; empty: all
 }
 
 func (u *unread) Get(key []byte) ([]byte, bool, error) {
-	if u.on {
+	if u.on && (u.key == "" || u.key == string(key)) {
 		return nil, false, errDisk
 	}
 	return u.shelf.Get(key)
@@ -260,8 +261,71 @@ func TestUnreadPostponedTaskWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.on = false
-	if next, err := m.Tick(reading(11_001), s); err != nil || !slices.Equal(ids(next), []int{1}) {
+	if next, err := m.Tick(reading(11_000+unreadAgain), s); err != nil || !slices.Equal(ids(next), []int{1}) {
 		t.Errorf("then %v (%v)", ids(next), err)
+	}
+}
+
+// TestUnreadTaskKeepsNoOther checks that a postponed task whose row can't be read does not keep the one behind it.
+func TestUnreadTaskKeepsNoOther(t *testing.T) {
+	s, m := &unread{shelf: newShelf()}, newMachine()
+	for n := 1; n <= 2; n++ {
+		s.due(100, pix.AccountID(n), n, layout.DueDoubt)
+	}
+	for i, task := range look(t, m, 10_000, s.shelf) {
+		m.Done(task, Result{Again: 11_000 + pix.Millis(i)}, 10_000)
+	}
+	s.on, s.key = true, string(layout.DueKey(layout.DueDoubt, 100, 1, txID(1)))
+	for n := range pix.Millis(3) {
+		if tasks, err := m.Tick(reading(11_001+n*unreadAgain), s); !errors.Is(err, errDisk) || n == 0 != slices.Equal(ids(tasks), []int{2}) {
+			t.Errorf("%v (%v)", ids(tasks), err)
+		}
+	}
+}
+
+// TestUnreadQueueKeepsNoOther checks that a queue whose rows can't be read keeps neither another queue of its limit nor
+// another limit, nor is it forgotten.
+func TestUnreadQueueKeepsNoOther(t *testing.T) {
+	s, m := newShelf(), newMachine()
+	s.queue(own, 1)
+	s.queue(layout.QueueFor(pix.BucketClient, 8), 2)
+	s.queue(shared(3), 3)
+	s.queue(shared(4), 4)
+	of := func(q layout.Queue) string {
+		k := layout.QueueKey(q, pix.TxID{})
+		return string(k[:len(k)-16])
+	}
+	for _, lost := range []struct {
+		of   string
+		want []int
+	}{{of(own), []int{2, 3, 4}}, {of(shared(3)), []int{1, 2, 4}}} {
+		m = newMachine()
+		s.lost = lost.of
+		tasks, err := m.Tick(reading(100), s)
+		if got := ids(tasks); !errors.Is(err, errDisk) || !slices.Equal(slices.Sorted(slices.Values(got)), lost.want) {
+			t.Errorf("%v (%v), want %v", got, err, lost.want)
+		}
+	}
+	s.lost, s.fail = "", errDisk
+	if _, err := m.Tick(reading(5_000), s); !errors.Is(err, errDisk) || len(m.order) != 3 {
+		t.Errorf("%d limits are known, want 3: %v", len(m.order), err)
+	}
+}
+
+// TestUnreadKindIsNotResumedAlone checks that the start of what a former process had in hand goes on behind a kind of rows
+// that can't be read.
+func TestUnreadKindIsNotResumedAlone(t *testing.T) {
+	kinds := []layout.DueKind{layout.DueTransfer, layout.DueSending, layout.DueDoubt}
+	for lost := range kinds {
+		s := newShelf()
+		for n, kind := range kinds {
+			s.due(1<<40, pix.AccountID(n+1), n+1, kind)
+		}
+		s.lost = string(layout.DueKey(kinds[lost], 0, 0, layout.EntityID{})[:2])
+		tasks, err := newMachine().Tick(reading(100), s)
+		if got := ids(tasks); !errors.Is(err, errDisk) || len(got) != 2 || slices.Contains(got, lost+1) {
+			t.Errorf("without %d: %v (%v)", lost+1, got, err)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package due
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"pixd/actors/layout"
@@ -52,11 +53,9 @@ func limitOf(q layout.Queue) pix.AccountID {
 }
 
 // runQueues begins the rounds whose time has come, and starts the next tries for each limit.
-func (m *Machine) runQueues(s *step) error {
+func (m *Machine) runQueues(s *step) (err error) {
 	if s.now >= m.find {
-		if err := m.findQueues(s); err != nil {
-			return err
-		}
+		err = m.findQueues(s)
 		m.find = s.now + m.every/3
 	}
 	for _, id := range m.order {
@@ -65,14 +64,12 @@ func (m *Machine) runQueues(s *step) error {
 			l.begin(m.bounds.Probes)
 		}
 		before := len(s.tasks)
-		if err := m.takeTurns(s, l); err != nil {
-			return err
-		}
+		err = errors.Join(err, m.takeTurns(s, l))
 		if len(s.tasks) > before {
 			l.next = s.now + m.every
 		}
 	}
-	return nil
+	return err
 }
 
 // begin begins a round: with the queue whose turn it is, and in each queue with the payout after
@@ -97,22 +94,27 @@ func (l *limit) begin(probes int) {
 func (q *queue) enter() { q.from, q.wrapped, q.over = q.after, q.after == pix.TxID{}, false }
 
 // takeTurns starts tries in the queues in turn, as many as the limit's credit.
-func (m *Machine) takeTurns(s *step, l *limit) error {
+func (m *Machine) takeTurns(s *step, l *limit) (err error) {
 	for l.credit > 0 && len(l.turns) > 0 {
 		q := l.turns[0]
-		if err := m.pull(s, l, q); err != nil {
-			return err
+		if unread := m.pull(s, l, q); unread != nil {
+			q.over = true // until the next round
+			err = errors.Join(err, unread)
 		}
 		if l.turns = l.turns[1:]; !q.over {
 			l.turns = append(l.turns, q)
 		}
 	}
-	return nil
+	return err
 }
 
 // findQueues finds the queues that have at least one payout. It makes one scan for each
-// queue.
+// queue. Where rows cannot be read, the queues that were known stay.
 func (m *Machine) findQueues(s *step) error {
+	all, err := eachQueue(s)
+	if err != nil {
+		all = m.andKnown(all)
+	}
 	known := map[layout.Queue]*queue{}
 	limits := make(map[pix.AccountID]*limit, len(m.limits))
 	for id, l := range m.limits {
@@ -124,7 +126,7 @@ func (m *Machine) findQueues(s *step) error {
 		}
 	}
 	m.order = m.order[:0]
-	err := eachQueue(s, func(found layout.Queue) {
+	for _, found := range all {
 		q, id := known[found], limitOf(found)
 		if q == nil {
 			q = &queue{id: found}
@@ -142,13 +144,25 @@ func (m *Machine) findQueues(s *step) error {
 			q.enter()
 			l.turns = append(l.turns, q)
 		}
-	})
+	}
 	m.limits = limits
 	return err
 }
 
-// eachQueue calls fn for each queue that has a payout, in the order of the rows.
-func eachQueue(s *step, fn func(layout.Queue)) error {
+// andKnown adds the queues that the machine knows, and that are not among those found.
+func (m *Machine) andKnown(found []layout.Queue) []layout.Queue {
+	for _, id := range m.order {
+		for _, q := range m.limits[id].queues {
+			if !slices.Contains(found, q.id) {
+				found = append(found, q.id)
+			}
+		}
+	}
+	return found
+}
+
+// eachQueue returns the queues that have a payout, in the order of the rows, and the error of rows that cannot be read.
+func eachQueue(s *step) (found []layout.Queue, unread error) {
 	for _, r := range layout.QueueRanges() {
 		for lo := r[0]; lo != nil; {
 			next := []byte(nil)
@@ -158,17 +172,15 @@ func eachQueue(s *step, fn func(layout.Queue)) error {
 					s.damaged(err)
 					return true, nil
 				}
-				fn(row.Queue)
+				found = append(found, row.Queue)
 				_, next = layout.QueueOf(row.Queue, pix.TxID{})
 				return false, nil
 			})
-			if err != nil {
-				return err
-			}
+			unread = errors.Join(unread, err)
 			lo = next
 		}
 	}
-	return nil
+	return found, unread
 }
 
 // pull starts a try of the next payout of a queue, at its end of the first. The queue is over when it

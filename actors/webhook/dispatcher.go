@@ -50,6 +50,10 @@ type Dispatcher struct {
 	mu      sync.Mutex
 	machine *Machine
 
+	behindMu  sync.Mutex
+	behind    map[pix.AccountID]int // requests that wait for the end of an attempt; see waitBehind
+	behindAll int
+
 	system *actor.ActorSystem
 	props  *actor.Props
 	idleMu sync.Mutex
@@ -65,7 +69,7 @@ func NewDispatcher(o Options) *Dispatcher {
 	for i, wait := range o.Schedule {
 		schedule[i] = pix.Millis(wait.Milliseconds())
 	}
-	d := &Dispatcher{Options: o, wake: make(chan struct{}, 1), machine: New(schedule, DefaultBounds())}
+	d := &Dispatcher{Options: o, wake: make(chan struct{}, 1), behind: map[pix.AccountID]int{}, machine: New(schedule, DefaultBounds())}
 	d.ahead = Ahead(d.Now())
 	d.ending, d.cancel = context.WithCancel(context.Background())
 	d.system = system.New(slog.DiscardHandler)

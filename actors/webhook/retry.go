@@ -14,7 +14,7 @@ import (
 // now, and the schedule begins anew. It returns once that is durable. While an attempt runs it waits for its
 // end; where that delivers, nothing more is to be done. Errors: layout.ErrNoDelivery;
 // layout.ErrSubscriptionEnded where the subscription gets nothing any more; ledger.ErrBusy where the attempt
-// takes longer than attemptWithin; ledger.ErrCut where the process ends first; the store failed.
+// takes longer than attemptWithin, or too many requests wait so; ledger.ErrCut where the process ends first; the store failed.
 func (d *Dispatcher) Retry(t layout.Target, e ledger.Event) error {
 	if err := d.checkActive(t); err != nil {
 		return err
@@ -31,13 +31,33 @@ func (d *Dispatcher) Retry(t layout.Target, e ledger.Event) error {
 }
 
 const (
-	attemptLook   = 20 * time.Millisecond // between two looks at whether an attempt has ended
+	attemptLook   = 50 * time.Millisecond // between two looks at whether an attempt has ended
 	attemptWithin = 30 * time.Second      // so long its end is waited for
+	behindAtOnce  = 256                   // requests that wait for the end of an attempt
+	behindShare   = 16                    // of them those of one account
 )
+
+// waitBehind counts a request of an account that waits for the end of an attempt; false: too many do.
+func (d *Dispatcher) waitBehind(a pix.AccountID, n int) bool {
+	d.behindMu.Lock()
+	defer d.behindMu.Unlock()
+	if n > 0 && (d.behindAll == behindAtOnce || d.behind[a] == behindShare) {
+		return false
+	}
+	d.behindAll += n
+	if d.behind[a] += n; d.behind[a] == 0 {
+		delete(d.behind, a)
+	}
+	return true
+}
 
 // behindAttempt puts a delivery back in line once its attempt that runs has ended and did not deliver. Its results
 // are those of again.
 func (d *Dispatcher) behindAttempt(t layout.Target, sequence uint64, at pix.Millis, done chan<- error) (waits bool, err error) {
+	if !d.waitBehind(t.Account, 1) {
+		return false, ledger.ErrBusy
+	}
+	defer d.waitBehind(t.Account, -1)
 	late := time.NewTimer(attemptWithin)
 	defer late.Stop()
 	for {

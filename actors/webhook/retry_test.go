@@ -64,7 +64,7 @@ func TestRetries(t *testing.T) {
 	<-k.posts
 	behind := make(chan error, 1)
 	go func() { behind <- k.Retry(target(1), k.event(2)) }() // it runs, and delivers: there is nothing to do
-	time.Sleep(2 * attemptLook)
+	k.waitsBehind(1)
 	close(hold)
 	k.becomes(2, "delivered")
 	if err := <-behind; err != nil {
@@ -74,6 +74,22 @@ func TestRetries(t *testing.T) {
 		t.Errorf("%d more attempts", len(k.posts))
 	}
 	k.refusals()
+}
+
+// waitsBehind waits until so many requests wait for the end of an attempt.
+func (k *desk) waitsBehind(n int) {
+	k.t.Helper()
+	for until := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		k.behindMu.Lock()
+		wait := k.behindAll
+		k.behindMu.Unlock()
+		if wait == n {
+			return
+		}
+		if time.Now().After(until) {
+			k.t.Fatalf("%d requests wait, want %d", wait, n)
+		}
+	}
 }
 
 // event is an event of account 1, whose record is of now.
@@ -225,7 +241,7 @@ func TestRetryBesideLastAttempt(t *testing.T) {
 		go func() {
 			done <- k.Retry(target(1), ledger.Event{Record: &ledger.Record{Account: 1, Seq: 7, Time: k.now()}, Sequence: 7})
 		}()
-		time.Sleep(3 * attemptLook)
+		k.waitsBehind(1)
 		select {
 		case err := <-done:
 			t.Errorf("%d: it does not wait for the attempt: %v", status, err)
@@ -243,4 +259,49 @@ func TestRetryBesideLastAttempt(t *testing.T) {
 			t.Errorf("%d: sent %d times, want %d", status, n, sent)
 		}
 	}
+}
+
+// TestRetriesBesideAttemptAreBounded checks how many requests wait for the end of an attempt: of an account, and in all.
+func TestRetriesBesideAttemptAreBounded(t *testing.T) {
+	d := &Dispatcher{behind: map[pix.AccountID]int{}}
+	waits := 0
+	for a := range pix.AccountID(behindAtOnce) {
+		for n := range behindShare + 1 {
+			if d.waitBehind(a, 1) {
+				waits++
+			} else if n < behindShare && waits < behindAtOnce {
+				t.Fatalf("account %d has %d, all have %d", a, n, waits)
+			}
+		}
+	}
+	if waits != behindAtOnce || d.behind[0] != behindShare {
+		t.Errorf("%d wait, of the first account %d", waits, d.behind[0])
+	}
+	if d.waitBehind(0, -1); !d.waitBehind(0, 1) || d.waitBehind(0, 1) {
+		t.Error("a place that was given back is not free, or is more than one")
+	}
+	for a, n := range d.behind {
+		for range n {
+			d.waitBehind(a, -1)
+		}
+	}
+	if len(d.behind) != 0 || d.behindAll != 0 {
+		t.Errorf("%d accounts are counted, %d requests", len(d.behind), d.behindAll)
+	}
+}
+
+// TestRetryBesideFullPlaces checks that a request which finds too many others waiting is told so.
+func TestRetryBesideFullPlaces(t *testing.T) {
+	let := make(chan struct{})
+	k := newDesk(t, func(context.Context, Post) Answer { <-let; return Answer{Status: 200} })
+	k.rows(func(s *shelf) { s.wait(target(1), 1, t0) })
+	k.run()
+	<-k.posts
+	for range behindShare {
+		k.waitBehind(1, 1)
+	}
+	if err := k.Retry(target(1), k.event(1)); !errors.Is(err, ledger.ErrBusy) {
+		t.Error(err)
+	}
+	close(let)
 }

@@ -108,7 +108,8 @@ func fits(store *wal.Store, c wal.Cluster, hard map[string]string) error {
 	return err
 }
 
-// belongs is fits without a change of the folder. joins: its journal is what the cluster began with, and of no cluster yet.
+// belongs is fits without a change of the folder. joins: its journal is what the cluster began with, and of no cluster yet. Of the
+// nodes that are there from the beginning several may have that; one that is added later has an empty folder.
 func belongs(store *wal.Store, c wal.Cluster, hard map[string]string) (joins bool, err error) {
 	for _, name := range slices.Sorted(maps.Keys(c.Hard)) {
 		if got, ok := hard[name]; !ok || got != c.Hard[name] {
@@ -172,16 +173,9 @@ func (n *node) isAhead(ctx context.Context) bool {
 	return err == nil && at > end
 }
 
-// lacksNothing returns an error for a log that lacks batches which another node has written down to have; after is the
-// newest that this node has. The caller has just asked a majority: this machine's part of the log may not know yet what the
-// other has just written.
-func (n *node) lacksNothing(ctx context.Context, after uint64) error {
-	n.mu.Lock()
-	other, lacks := n.seen.lacking(after)
-	n.mu.Unlock()
-	if !lacks {
-		return nil
-	}
+// lacksBatches returns the error for a log that lacks batches which another node has written down to have; after is the
+// newest that this node has.
+func (n *node) lacksBatches(ctx context.Context, other *seen, after uint64) error {
 	switch end, err := n.log.End(ctx, logNumber); {
 	case err != nil:
 		return err

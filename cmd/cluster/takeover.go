@@ -21,17 +21,20 @@ func (n *node) due() (t takeover, due bool) {
 	return n.isDue(n.elapsed())
 }
 
-// dueBy takes in the states of all nodes and says by them whether the node may take over. Both happen at once: a reading that is
-// older, and may lack a node, does not come between them.
-func (n *node) dueBy(all []wal.NodeState) (t takeover, due bool, err error) {
+// dueBy takes in the states of all nodes and says by them whether the node may take over, and which of them has a batch behind
+// after that the log lacks; nil: none. All of it happens at once: a reading that is older, and may lack a node, does not come between.
+func (n *node) dueBy(all []wal.NodeState, after uint64) (t takeover, due bool, lacked *seen, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := n.elapsed()
 	if err := n.takeIn(all, now); err != nil {
-		return t, false, err
+		return t, false, nil, err
+	}
+	if is, lacks := n.seen.lacking(after); lacks {
+		lacked = &is
 	}
 	t, due = n.isDue(now)
-	return t, due, nil
+	return t, due, lacked, nil
 }
 
 // isDue is due for a caller that holds n.mu.
@@ -71,15 +74,14 @@ func (n *node) take(ctx context.Context, t takeover) error {
 	if err != nil {
 		return err
 	}
-	still, due, err := n.dueBy(all)
-	if err != nil {
+	still, due, lacked, err := n.dueBy(all, after)
+	switch {
+	case err != nil:
 		return err
-	}
-	if err := n.lacksNothing(ctx, after); err != nil {
-		return err
-	}
-	if !due || still != t {
+	case !due || still != t:
 		return wal.ErrMoved
+	case lacked != nil:
+		return n.lacksBatches(ctx, lacked, after)
 	}
 	return n.log.Take(ctx, logNumber, after, t.deposed, batch)
 }

@@ -378,7 +378,7 @@ func TestCatchUpAsksInVain(t *testing.T) {
 	config := crashConfig(fs)
 	backTo("new")(&config)
 	k.between(&config)
-	config.SchemeTimeout = 10 * time.Millisecond
+	config.SchemeTimeout = time.Second
 	if _, err := Open(config); err == nil || !strings.Contains(err.Error(), "catch up: no answer") {
 		t.Errorf("it opens: %v", err)
 	}

@@ -297,12 +297,12 @@ func TestCatchUpGoesOn(t *testing.T) {
 	for slow := 0; starts < 100; starts++ {
 		config := crashConfig(fs)
 		backTo("new")(&config)
-		config.SchemeTimeout = 50 * time.Millisecond
+		config.SchemeTimeout = time.Duration(50*(1+slow)) * time.Millisecond // the slower the machine, the longer
 		ended, end := context.WithCancel(t.Context())
 		config.Starting = ended
 		b := &breaking{left: 3}
 		config.wrapScheme = func(s scheme.Scheme) scheme.Scheme { b.Scheme = s; return b }
-		time.AfterFunc(300*time.Millisecond, end)
+		time.AfterFunc(6*config.SchemeTimeout, end)
 		e, err := Open(config)
 		end()
 		if err == nil {

@@ -11,8 +11,11 @@ import (
 	"pixd/httpapi"
 )
 
-// hopBytes is how many bytes the hop's headers may take beside the client's.
-const hopBytes = 1 << 10
+// hopBytes is how many bytes the hop's headers may take beside the client's, and hopHeaders how many there are.
+const (
+	hopBytes   = 1 << 10
+	hopHeaders = 4
+)
 
 // NewServer returns the server of the listener on which other nodes reach this one. It reads
 // requests as the public listeners do, with a little more room for headers. Forwarded requests go
@@ -29,7 +32,7 @@ func NewServer(receive, other fasthttp.RequestHandler, log *slog.Logger) *fastht
 		default:
 			ctx.SetStatusCode(fasthttp.StatusNotFound)
 		}
-	}, httpapi.ServerOptions{Name: "cluster", NewRequestID: machine.RequestID, Log: log})
+	}, httpapi.ServerOptions{Name: "cluster", NewRequestID: machine.RequestID, MoreHeaders: hopHeaders, Log: log})
 	s.ReadBufferSize += hopBytes
 	return s
 }

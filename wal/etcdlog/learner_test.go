@@ -45,12 +45,7 @@ func TestLearnerIsNoMemberAnyMore(t *testing.T) {
 	if err := a.RemoveMember(t.Context(), Peer{Name: "z"}); err != nil {
 		t.Fatal(err)
 	}
-	for until := time.Now().Add(10 * time.Second); etcd.Server.Cluster().Member(etcd.Server.MemberID()) != nil; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(until) {
-			t.Fatal("it does not learn that it was removed")
-		}
-	}
-	if err := m.vote(t.Context(), back); err == nil || !strings.Contains(err.Error(), "it was removed") {
+	if err := m.vote(patient(t), back); err == nil || !strings.Contains(err.Error(), "removed") {
 		t.Error(err)
 	}
 }
@@ -58,7 +53,9 @@ func TestLearnerIsNoMemberAnyMore(t *testing.T) {
 // TestMayBeAdded checks that only an answer with which etcd refuses a new member says that it was not added.
 func TestMayBeAdded(t *testing.T) {
 	t.Parallel()
-	a := start(t, options(t, 1))[0]
+	all := options(t, 1)
+	all[0].Timeout = time.Minute // a change that takes long may have been made
+	a := start(t, all)[0]
 	at := "http://" + waltest.FreePorts(t, 1, 1)[0]
 	for err := a.AddMember(t.Context(), "y", at); err != nil; err = a.AddMember(patient(t), "y", at) {
 		if errors.Is(err, ErrMayBeAdded) { // etcd changes no members in its first seconds
@@ -69,7 +66,7 @@ func TestMayBeAdded(t *testing.T) {
 	if err := a.AddMember(t.Context(), "z", "http://"+waltest.FreePorts(t, 1, 1)[0]); err == nil || errors.Is(err, ErrMayBeAdded) {
 		t.Errorf("a second learner: %v", err)
 	}
-	for _, err := range []error{context.DeadlineExceeded, context.Canceled, rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail} {
+	for _, err := range []error{context.DeadlineExceeded, context.Canceled, rpctypes.ErrPeerURLExist, rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail} {
 		if is := mayBeAdded(err); !errors.Is(is, ErrMayBeAdded) || !errors.Is(is, err) {
 			t.Error(is)
 		}

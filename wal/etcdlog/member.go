@@ -301,8 +301,9 @@ func (m *Member) AddMember(ctx context.Context, name, peerURL string) error {
 }
 
 // mayBeAdded returns the error of a call that adds a member, with ErrMayBeAdded where it is not one with which etcd refuses that.
+// That the URL is taken may be the work of an earlier call which has had no answer.
 func mayBeAdded(err error) error {
-	for _, refused := range []error{rpctypes.ErrUnhealthy, rpctypes.ErrMemberNotEnoughStarted, rpctypes.ErrTooManyLearners, rpctypes.ErrPeerURLExist, rpctypes.ErrMemberExist} {
+	for _, refused := range []error{rpctypes.ErrUnhealthy, rpctypes.ErrMemberNotEnoughStarted, rpctypes.ErrTooManyLearners, rpctypes.ErrMemberExist} {
 		if errors.Is(err, refused) {
 			return err
 		}
