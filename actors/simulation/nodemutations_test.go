@@ -41,8 +41,8 @@ var nodeMutations = []mutation{
 	{
 		"taken-over-from-another", "a node takes over from whoever is the owner by now, as it decided when there was another",
 		"cmd/cluster/takeover.go",
-		"if !due || still != t {",
-		"if still.from.Name == n.name && !due {",
+		"case !due || still != t:",
+		"case still.from.Name == n.name && !due:",
 	},
 	{
 		"memory-kept", "a taker goes on with what it had read before it followed the log to its end",
