@@ -52,52 +52,67 @@ func heapBytes() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestIdleConnectionsKeepLittle checks that a connection which is idle keeps little of a large request that it has sent.
+// TestIdleConnectionsKeepLittle checks that a connection which is idle keeps little of a request that it has sent, be it large
+// or of many parts that were parsed.
 func TestIdleConnectionsKeepLittle(t *testing.T) {
-	refuses := func(ctx *fasthttp.RequestCtx) { answerError(ctx, 401, "no", "") }
-	form := "Content-Type: application/x-www-form-urlencoded\r\n"
-	const most = 64 << 10
+	query := func(ctx *fasthttp.RequestCtx) { _ = ctx.QueryArgs().Has("b") }
+	form := func(ctx *fasthttp.RequestCtx) { _ = ctx.PostArgs().Has("b") }
+	cookies := func(ctx *fasthttp.RequestCtx) { _ = ctx.Request.Header.Cookie("b") }
+	get := func(target, more string) string { return "GET " + target + " HTTP/1.1\r\nHost: x\r\n" + more + "\r\n" }
+	post := func(body string) string {
+		return fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	}
 	for name, c := range map[string]struct {
-		handle  fasthttp.RequestHandler
+		parse   func(*fasthttp.RequestCtx)
 		request string
 	}{
-		"body":    {refuses, fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", maxBody, strings.Repeat("x", maxBody))},
-		"headers": {refuses, "GET / HTTP/1.1\r\nHost: x\r\n" + strings.Repeat("a:"+strings.Repeat("b", 100)+"\r\n", maxHeaders-1) + "\r\n"},
-		"query": {func(ctx *fasthttp.RequestCtx) {
-			_ = queryOf(ctx, false, selections)
-			refuses(ctx)
-		}, "GET /?" + strings.Repeat("a&", 7800) + " HTTP/1.1\r\nHost: x\r\n\r\n"},
-		"operators' query": {func(ctx *fasthttp.RequestCtx) {
-			_ = ctx.QueryArgs().Has("b")
-			refuses(ctx)
-		}, "GET /?" + strings.Repeat("a&", 7800) + " HTTP/1.1\r\nHost: x\r\n\r\n"},
-		"short query": {func(ctx *fasthttp.RequestCtx) {
-			_ = queryOf(ctx, false, selections)
-			refuses(ctx)
-		}, "GET /?" + strings.Repeat("a&", keptRequest/2-40) + " HTTP/1.1\r\nHost: x\r\n\r\n"},
-		"short query of operators": {func(ctx *fasthttp.RequestCtx) {
-			_ = ctx.QueryArgs().Has("b")
-			refuses(ctx)
-		}, "GET /?" + strings.Repeat("a&", keptRequest/2-40) + " HTTP/1.1\r\nHost: x\r\n\r\n"},
-		"short form": {func(ctx *fasthttp.RequestCtx) {
-			_ = ctx.PostArgs().Has("b")
-			refuses(ctx)
-		}, fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s", form, 3_600, strings.Repeat("a&", 1_800))},
-		"few cookies": {func(ctx *fasthttp.RequestCtx) {
-			_ = ctx.Request.Header.Cookie("b")
-			refuses(ctx)
-		}, "GET / HTTP/1.1\r\nHost: x\r\nCookie: " + strings.Repeat("a;", 1800) + "\r\n\r\n"},
-		"form": {func(ctx *fasthttp.RequestCtx) {
-			_ = ctx.PostArgs().Has("b")
-			refuses(ctx)
-		}, fmt.Sprintf("POST / HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s", form, 10_000, strings.Repeat("a&", 5_000))},
-		"cookies": {func(ctx *fasthttp.RequestCtx) {
-			_ = ctx.Request.Header.Cookie("b")
-			refuses(ctx)
-		}, "GET / HTTP/1.1\r\nHost: x\r\nCookie: " + strings.Repeat("a;", 7800) + "\r\n\r\n"},
+		"body":                {func(*fasthttp.RequestCtx) {}, post(strings.Repeat("x", maxBody))},
+		"headers":             {func(*fasthttp.RequestCtx) {}, get("/", strings.Repeat("a:"+strings.Repeat("b", 100)+"\r\n", maxHeaders-1))},
+		"long query":          {query, get("/?"+strings.Repeat("a", 7000)+strings.Repeat("&", keptParts), "")},
+		"query of many parts": {query, get("/?"+strings.Repeat("a&", 1800), "")},
+		"form of many parts":  {form, post(strings.Repeat("a&", 1800))},
+		"many cookies":        {cookies, get("/", "Cookie: "+strings.Repeat("a;", 1800)+"\r\n")},
 	} {
-		if got := idleCost(t, c.handle, c.request); got > most {
+		answer := func(ctx *fasthttp.RequestCtx) {
+			c.parse(ctx)
+			answerError(ctx, 401, "no", "")
+		}
+		if got := idleCost(t, answer, c.request); got > 64<<10 {
 			t.Errorf("%s: an idle connection keeps %d bytes", name, got)
+		}
+	}
+}
+
+// TestKeptRequest checks of which requests a connection keeps the memory for the next one: up to keptRequest, with keptParts.
+func TestKeptRequest(t *testing.T) {
+	const head = "Host: x\r\n\r\n"
+	parts := func(n int) string { return strings.Repeat("&", n) }
+	for name, c := range map[string]struct {
+		target, more, body string
+		want               bool
+	}{
+		"nothing":              {"/", "", "", false},
+		"as large as may be":   {"/" + strings.Repeat("a", keptRequest-len(head)-len("GET/")), "", "", false},
+		"a longer target":      {"/" + strings.Repeat("a", keptRequest-len(head)-len("GET/")+1), "", "", true},
+		"a longer head":        {"/", "X: " + strings.Repeat("a", keptRequest) + "\r\n", "", true},
+		"a longer body":        {"/", "", strings.Repeat("a", keptRequest), true},
+		"as many parts":        {"/?" + parts(keptParts), "", "", false},
+		"more parameters":      {"/?" + parts(keptParts+1), "", "", true},
+		"more fields":          {"/", "", parts(keptParts + 1), true},
+		"more cookies":         {"/", "Cookie: " + strings.Repeat(";", keptParts+1) + "\r\n", "", true},
+		"more of all together": {"/?" + parts(keptParts-1), "", parts(2), true},
+	} {
+		var r fasthttp.Request
+		if err := r.Header.Read(bufio.NewReaderSize(strings.NewReader("GET "+c.target+" HTTP/1.1\r\n"+c.more+head), maxHeader)); err != nil {
+			t.Fatal(err)
+		}
+		r.SetBodyString(c.body)
+		r.SetUserValue("id", 7)
+		if is := isLarge(&r); is != c.want {
+			t.Errorf("%s: it is large: %v", name, is)
+		}
+		if forget(&r); (len(r.Header.RawHeaders()) == 0) != c.want || r.UserValue("id") != 7 {
+			t.Errorf("%s: %d bytes of the head are left, and %v", name, len(r.Header.RawHeaders()), r.UserValue("id"))
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/asynkron/protoactor-go/actor"
+
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/transfer"
@@ -183,22 +185,44 @@ func TestPanicOfAnyMessage(t *testing.T) {
 	}
 }
 
-// TestPanicIsAnswered has an account panic in each message that the host waits for.
+// received is the context of one message.
+type received struct {
+	actor.Context
+	message any
+}
+
+// Message implements actor.Context.
+func (r received) Message() any { return r.message }
+
+// TestPanicIsAnswered has an account panic over each message that the host waits for: before it looks at the message, and again
+// while it is closed off.
 func TestPanicIsAnswered(t *testing.T) {
 	w := newHarness(t, Limits{})
 	w.fund(1, 100)
 	put, over, asked := make(chan bool, 1), make(chan struct{}), make(chan error, 1)
+	answered := map[string]func() bool{
+		"passivate": func() bool { return !<-put }, "closing": func() bool { <-over; return true }, "call": func() bool { return errors.Is(<-asked, ledger.ErrCut) },
+	}
 	for name, message := range map[string]any{
 		"passivate": &passivate{put}, "closing": &closing{over, nil}, "call": &call{from: noticeOf{func(err error) { asked <- err }}},
 	} {
 		s := NewShell(&w.deps, 1)
-		s.closeOff(message)
+		s.undone.Store(&undo{ended: &carriedTransfer{}}) // of a transfer that it does not know
+		s.running = nil
+		s.waiting = map[pix.TxID][]waiter{{}: {{}}}
+		s.Receive(received{message: message})
 		if s.Broken() == nil {
 			t.Errorf("%s: the account is not closed off", name)
 		}
-	}
-	<-over
-	if err := <-asked; <-put || !errors.Is(err, ledger.ErrCut) {
-		t.Error(err)
+		right := make(chan bool, 1)
+		go func() { right <- answered[name]() }()
+		select {
+		case is := <-right:
+			if !is {
+				t.Errorf("%s: another answer", name)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s: no answer", name)
+		}
 	}
 }

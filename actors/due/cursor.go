@@ -33,7 +33,7 @@ func (c *cursor) scan(s *step, until pix.Millis, most int, fn func(layout.Due) (
 	err = s.rows.Scan(c.next, hi, func(k, v []byte) (bool, error) {
 		d, err := layout.DecodeDue(k, v)
 		if err != nil {
-			s.damaged(err)
+			s.note(err)
 			c.next = append(bytes.Clone(k), 0)
 			return true, nil
 		}

@@ -1,8 +1,6 @@
 package due
 
 import (
-	"errors"
-
 	"pixd/actors/fair"
 	"pixd/actors/layout"
 	"pixd/actors/pix"
@@ -126,11 +124,11 @@ func (l *lane) park(w parkedRow) {
 }
 
 // startParked starts the tasks of parked rows, in turn.
-func (l *lane) startParked(s *step) error {
+func (l *lane) startParked(s *step) {
 	for l.roomForFresh(s.now) {
 		_, w, ok := l.line.Next()
 		if !ok {
-			return nil
+			return
 		}
 		delete(l.parked, w.due.ID)
 		if l.machine.closed[w.due.Account] {
@@ -139,13 +137,13 @@ func (l *lane) startParked(s *step) error {
 		there, err := stands(s.rows, w.due)
 		if err != nil {
 			l.park(w)
-			return err
+			s.note(err)
+			return // the next step goes on with another account
 		}
 		if there {
 			s.begin(w.due, w.as)
 		}
 	}
-	return nil
 }
 
 // stands tells whether a due row still exists. Where it does not, the entity no longer waits and
@@ -171,22 +169,24 @@ func (l *lane) ends(v startedTask, a pix.AccountID) {
 
 // step starts due tasks: first those that the front and trail cursors find, then postponed
 // tasks whose time has come, then those that the back cursors find.
-func (l *lane) step(s *step) error {
+func (l *lane) step(s *step) {
 	l.earn(s.now)
 	l.first++
-	err := l.startParked(s)
+	l.startParked(s)
 	for i := range l.kinds {
 		k := l.kinds[(l.first+i)%len(l.kinds)]
-		err = errors.Join(err, l.look(s, &k.front, s.now), l.look(s, &k.trail, s.now-trailAfter))
+		l.look(s, &k.front, s.now)
+		l.look(s, &k.trail, s.now-trailAfter)
 	}
-	return errors.Join(err, l.putOffNow(s), l.lookBack(s))
+	l.putOffNow(s)
+	l.lookBack(s)
 }
 
 // look moves a cursor forward over the rows whose due time is until or earlier, and starts
 // their tasks.
-func (l *lane) look(s *step, c *cursor, until pix.Millis) error {
+func (l *lane) look(s *step, c *cursor, until pix.Millis) {
 	if !l.roomForFresh(s.now) || !c.more && s.now < c.lookAt {
-		return nil
+		return
 	}
 	over, err := c.scan(s, until, l.machine.bounds.Look, func(d layout.Due) (bool, error) {
 		if l.passes(d) {
@@ -198,7 +198,7 @@ func (l *lane) look(s *step, c *cursor, until pix.Millis) error {
 		return l.start(s, d, startedTask{lane: l}), nil
 	})
 	c.more, c.lookAt = !over, s.now+lookEvery
-	return err
+	s.note(err)
 }
 
 // passes tells whether a row needs no task now: its task is running or postponed, the row is
@@ -208,7 +208,7 @@ func (l *lane) passes(d layout.Due) bool {
 }
 
 // lookBack starts a few tasks of rows that the other cursors have missed.
-func (l *lane) lookBack(s *step) (err error) {
+func (l *lane) lookBack(s *step) {
 	if s.now >= l.back {
 		l.back = s.now + backEvery
 		for _, k := range l.kinds {
@@ -222,7 +222,7 @@ func (l *lane) lookBack(s *step) (err error) {
 		if !k.back.more || l.line.Full() || s.now < k.back.lookAt {
 			continue
 		}
-		over, unread := k.back.scan(s, s.now-trailAfter, l.machine.bounds.Look, func(d layout.Due) (bool, error) {
+		over, err := k.back.scan(s, s.now-trailAfter, l.machine.bounds.Look, func(d layout.Due) (bool, error) {
 			if l.passes(d) || k.front.before(d) {
 				return true, nil
 			}
@@ -236,34 +236,32 @@ func (l *lane) lookBack(s *step) (err error) {
 			return true, nil
 		})
 		k.back.more, k.back.lookAt = !over, s.now+lookEvery
-		err = errors.Join(err, unread)
+		s.note(err)
 	}
-	return err
 }
 
 // putOffNow starts the postponed tasks whose time has come.
-func (l *lane) putOffNow(s *step) (err error) {
+func (l *lane) putOffNow(s *step) {
 	for !l.line.Full() {
 		p, ok := l.later.due(s.now, l.spend)
 		if !ok {
-			return err
+			return
 		}
 		if l.machine.closed[p.due.Account] {
 			continue
 		}
-		there, unread := stands(s.rows, p.due)
-		if unread != nil {
+		there, err := stands(s.rows, p.due)
+		if err != nil {
 			p.at = s.now + unreadAgain // behind the others
 			l.later.add(p)
-			err = errors.Join(err, unread)
+			s.note(err)
 			continue
 		}
 		if there && !l.start(s, p.due, startedTask{l, true, p.tries}) {
 			l.later.add(p)
-			return err
+			return
 		}
 	}
-	return err
 }
 
 // earn adds the tokens for the time since earn was last called.

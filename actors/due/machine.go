@@ -113,17 +113,18 @@ func (m *Machine) lane(n layout.Need) *lane {
 
 // Tick returns the tasks to start now. The caller must call Done for each of them. While
 // engine time is doubted, no task with layout.NeedsClock starts. Where a row cannot be read, there are the
-// tasks of others beside the error; a damaged row is passed over.
+// tasks of others beside the first such error; a damaged row is passed over.
 func (m *Machine) Tick(now pix.Reading, rows layout.Rows) (tasks []Task, err error) {
 	s := &step{now: now.Clock, rows: rows}
-	err = m.resumed(s)
+	m.resumed(s)
 	for _, l := range m.lanes {
 		if s.now >= l.quiet && (l.need != layout.NeedsClock || !now.Doubted) {
-			err = errors.Join(err, l.step(s))
+			l.step(s)
 		}
 	}
-	if err = errors.Join(err, m.runQueues(s), s.damage); err != nil {
-		err = fmt.Errorf("due: %w", err)
+	m.runQueues(s)
+	if s.unread != nil {
+		err = fmt.Errorf("due: %w", s.unread)
 	}
 	return s.tasks, err
 }
@@ -133,13 +134,13 @@ type step struct {
 	now    pix.Millis
 	rows   layout.Rows
 	tasks  []Task
-	damage error // of the first row that cannot be decoded
+	unread error // the first error of a row that cannot be read or decoded; others do not wait for it
 }
 
-// damaged notes that a row cannot be decoded. It is passed over, so that others do not wait for it.
-func (s *step) damaged(err error) {
-	if s.damage == nil {
-		s.damage = err
+// note keeps the first error.
+func (s *step) note(err error) {
+	if s.unread == nil {
+		s.unread = err
 	}
 }
 
@@ -162,12 +163,12 @@ func (s *step) begin(d layout.Due, v startedTask) {
 // their due time, so that neither a wrong clock nor a changed setting can hide such a
 // one. An accepted one gets a task if it would wait for longer than from its acceptance: it was
 // stamped by a clock that was ahead, and its account says when the task runs again.
-func (m *Machine) resumed(s *step) (unread error) {
+func (m *Machine) resumed(s *step) {
 	for at := 0; at < len(m.resume); {
 		c := &m.resume[at]
 		l := m.lane(c.kind.Need())
 		if s.now < l.quiet || l.line.Full() {
-			return unread
+			return
 		}
 		over, err := c.scan(s, pix.Latest, m.bounds.Look, func(d layout.Due) (bool, error) {
 			if m.busy(d.ID) || l.parked[d.ID] || m.closed[d.Account] {
@@ -180,7 +181,7 @@ func (m *Machine) resumed(s *step) (unread error) {
 			if !in {
 				var err error
 				if in, err = inHand(s.rows, d); err != nil { // the account finds out, once it can read
-					s.damaged(err)
+					s.note(err)
 					in = true
 				}
 			}
@@ -191,15 +192,14 @@ func (m *Machine) resumed(s *step) (unread error) {
 		})
 		switch {
 		case err != nil: // the next kind does not wait for this one
-			unread = errors.Join(unread, err)
+			s.note(err)
 			at++
 		case !over:
-			return unread
+			return
 		default:
 			m.resume = slices.Delete(m.resume, at, at+1)
 		}
 	}
-	return unread
 }
 
 // busy tells whether a due row's task for the entity is running.

@@ -1,8 +1,9 @@
 package due
 
 import (
+	"bytes"
 	"cmp"
-	"errors"
+	"maps"
 	"slices"
 
 	"pixd/actors/layout"
@@ -53,9 +54,9 @@ func limitOf(q layout.Queue) pix.AccountID {
 }
 
 // runQueues begins the rounds whose time has come, and starts the next tries for each limit.
-func (m *Machine) runQueues(s *step) (err error) {
+func (m *Machine) runQueues(s *step) {
 	if s.now >= m.find {
-		err = m.findQueues(s)
+		m.findQueues(s)
 		m.find = s.now + m.every/3
 	}
 	for _, id := range m.order {
@@ -64,12 +65,11 @@ func (m *Machine) runQueues(s *step) (err error) {
 			l.begin(m.bounds.Probes)
 		}
 		before := len(s.tasks)
-		err = errors.Join(err, m.takeTurns(s, l))
+		m.takeTurns(s, l)
 		if len(s.tasks) > before {
 			l.next = s.now + m.every
 		}
 	}
-	return err
 }
 
 // begin begins a round: with the queue whose turn it is, and in each queue with the payout after
@@ -94,27 +94,22 @@ func (l *limit) begin(probes int) {
 func (q *queue) enter() { q.from, q.wrapped, q.over = q.after, q.after == pix.TxID{}, false }
 
 // takeTurns starts tries in the queues in turn, as many as the limit's credit.
-func (m *Machine) takeTurns(s *step, l *limit) (err error) {
+func (m *Machine) takeTurns(s *step, l *limit) {
 	for l.credit > 0 && len(l.turns) > 0 {
 		q := l.turns[0]
-		if unread := m.pull(s, l, q); unread != nil {
+		if err := m.pull(s, l, q); err != nil {
 			q.over = true // until the next round
-			err = errors.Join(err, unread)
+			s.note(err)
 		}
 		if l.turns = l.turns[1:]; !q.over {
 			l.turns = append(l.turns, q)
 		}
 	}
-	return err
 }
 
 // findQueues finds the queues that have at least one payout. It makes one scan for each
 // queue. Where rows cannot be read, the queues that were known stay.
-func (m *Machine) findQueues(s *step) error {
-	all, err := eachQueue(s)
-	if err != nil {
-		all = m.andKnown(all)
-	}
+func (m *Machine) findQueues(s *step) {
 	known := map[layout.Queue]*queue{}
 	limits := make(map[pix.AccountID]*limit, len(m.limits))
 	for id, l := range m.limits {
@@ -126,7 +121,7 @@ func (m *Machine) findQueues(s *step) error {
 		}
 	}
 	m.order = m.order[:0]
-	for _, found := range all {
+	for _, found := range eachQueue(s, known) {
 		q, id := known[found], limitOf(found)
 		if q == nil {
 			q = &queue{id: found}
@@ -146,41 +141,39 @@ func (m *Machine) findQueues(s *step) error {
 		}
 	}
 	m.limits = limits
-	return err
 }
 
-// andKnown adds the queues that the machine knows, and that are not among those found.
-func (m *Machine) andKnown(found []layout.Queue) []layout.Queue {
-	for _, id := range m.order {
-		for _, q := range m.limits[id].queues {
-			if !slices.Contains(found, q.id) {
-				found = append(found, q.id)
-			}
-		}
-	}
-	return found
-}
-
-// eachQueue returns the queues that have a payout, in the order of the rows, and the error of rows that cannot be read.
-func eachQueue(s *step) (found []layout.Queue, unread error) {
+// eachQueue returns the queues that have a payout, in the order of the rows. Where rows cannot be read, those that are known are
+// among them.
+func eachQueue(s *step, known map[layout.Queue]*queue) (found []layout.Queue) {
+	var unread error
 	for _, r := range layout.QueueRanges() {
 		for lo := r[0]; lo != nil; {
 			next := []byte(nil)
 			err := s.rows.Scan(lo, r[1], func(k, v []byte) (bool, error) {
 				row, err := layout.DecodeQueued(k, v)
 				if err != nil {
-					s.damaged(err)
+					s.note(err)
 					return true, nil
 				}
 				found = append(found, row.Queue)
 				_, next = layout.QueueOf(row.Queue, pix.TxID{})
 				return false, nil
 			})
-			unread = errors.Join(unread, err)
+			unread = cmp.Or(unread, err)
 			lo = next
 		}
 	}
-	return found, unread
+	if s.note(unread); unread == nil {
+		return found
+	}
+	all := maps.Clone(known)
+	for _, q := range found {
+		all[q] = nil
+	}
+	return slices.SortedFunc(maps.Keys(all), func(a, b layout.Queue) int {
+		return bytes.Compare(layout.QueueKey(a, pix.TxID{}), layout.QueueKey(b, pix.TxID{}))
+	})
 }
 
 // pull starts a try of the next payout of a queue, at its end of the first. The queue is over when it
@@ -203,7 +196,7 @@ func (m *Machine) tryNext(s *step, l *limit, q *queue) (started bool, err error)
 	err = s.rows.Scan(lo, hi, func(k, v []byte) (bool, error) {
 		row, err := layout.DecodeQueued(k, v)
 		if err != nil {
-			s.damaged(err)
+			s.note(err)
 			return true, nil
 		}
 		if q.wrapped && q.from != (pix.TxID{}) && string(row.ID[:]) > string(q.from[:]) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"pixd/actors/fair"
 	"pixd/actors/layout"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
@@ -50,9 +51,7 @@ type Dispatcher struct {
 	mu      sync.Mutex
 	machine *Machine
 
-	behindMu  sync.Mutex
-	behind    map[pix.AccountID]int // requests that wait for the end of an attempt; see waitBehind
-	behindAll int
+	behind *fair.Pool[pix.AccountID] // requests that wait for the end of an attempt
 
 	system *actor.ActorSystem
 	props  *actor.Props
@@ -69,7 +68,7 @@ func NewDispatcher(o Options) *Dispatcher {
 	for i, wait := range o.Schedule {
 		schedule[i] = pix.Millis(wait.Milliseconds())
 	}
-	d := &Dispatcher{Options: o, wake: make(chan struct{}, 1), behind: map[pix.AccountID]int{}, machine: New(schedule, DefaultBounds())}
+	d := &Dispatcher{Options: o, wake: make(chan struct{}, 1), behind: fair.New[pix.AccountID](fair.Bounds{Places: behindAtOnce, Share: behindShare}), machine: New(schedule, DefaultBounds())}
 	d.ahead = Ahead(d.Now())
 	d.ending, d.cancel = context.WithCancel(context.Background())
 	d.system = system.New(slog.DiscardHandler)

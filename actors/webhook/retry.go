@@ -37,27 +37,13 @@ const (
 	behindShare   = 16                    // of them those of one account
 )
 
-// waitBehind counts a request of an account that waits for the end of an attempt; false: too many do.
-func (d *Dispatcher) waitBehind(a pix.AccountID, n int) bool {
-	d.behindMu.Lock()
-	defer d.behindMu.Unlock()
-	if n > 0 && (d.behindAll == behindAtOnce || d.behind[a] == behindShare) {
-		return false
-	}
-	d.behindAll += n
-	if d.behind[a] += n; d.behind[a] == 0 {
-		delete(d.behind, a)
-	}
-	return true
-}
-
 // behindAttempt puts a delivery back in line once its attempt that runs has ended and did not deliver. Its results
 // are those of again.
 func (d *Dispatcher) behindAttempt(t layout.Target, sequence uint64, at pix.Millis, done chan<- error) (waits bool, err error) {
-	if !d.waitBehind(t.Account, 1) {
+	if d.behind.Take(d.ending, t.Account) != nil { // none is waited for
 		return false, ledger.ErrBusy
 	}
-	defer d.waitBehind(t.Account, -1)
+	defer d.behind.Give(t.Account)
 	late := time.NewTimer(attemptWithin)
 	defer late.Stop()
 	for {

@@ -80,9 +80,7 @@ func TestRetries(t *testing.T) {
 func (k *desk) waitsBehind(n int) {
 	k.t.Helper()
 	for until := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		k.behindMu.Lock()
-		wait := k.behindAll
-		k.behindMu.Unlock()
+		wait := k.behind.Counts().InUse
 		if wait == n {
 			return
 		}
@@ -261,47 +259,27 @@ func TestRetryBesideLastAttempt(t *testing.T) {
 	}
 }
 
-// TestRetriesBesideAttemptAreBounded checks how many requests wait for the end of an attempt: of an account, and in all.
+// TestRetriesBesideAttemptAreBounded checks that of an account's requests a share waits for the end of an attempt, and that
+// one beyond it is told so until one of them has ended.
 func TestRetriesBesideAttemptAreBounded(t *testing.T) {
-	d := &Dispatcher{behind: map[pix.AccountID]int{}}
-	waits := 0
-	for a := range pix.AccountID(behindAtOnce) {
-		for n := range behindShare + 1 {
-			if d.waitBehind(a, 1) {
-				waits++
-			} else if n < behindShare && waits < behindAtOnce {
-				t.Fatalf("account %d has %d, all have %d", a, n, waits)
-			}
-		}
-	}
-	if waits != behindAtOnce || d.behind[0] != behindShare {
-		t.Errorf("%d wait, of the first account %d", waits, d.behind[0])
-	}
-	if d.waitBehind(0, -1); !d.waitBehind(0, 1) || d.waitBehind(0, 1) {
-		t.Error("a place that was given back is not free, or is more than one")
-	}
-	for a, n := range d.behind {
-		for range n {
-			d.waitBehind(a, -1)
-		}
-	}
-	if len(d.behind) != 0 || d.behindAll != 0 {
-		t.Errorf("%d accounts are counted, %d requests", len(d.behind), d.behindAll)
-	}
-}
-
-// TestRetryBesideFullPlaces checks that a request which finds too many others waiting is told so.
-func TestRetryBesideFullPlaces(t *testing.T) {
 	let := make(chan struct{})
 	k := newDesk(t, func(context.Context, Post) Answer { <-let; return Answer{Status: 200} })
 	k.rows(func(s *shelf) { s.wait(target(1), 1, t0) })
 	k.run()
 	<-k.posts
+	done := make(chan error, behindShare)
 	for range behindShare {
-		k.waitBehind(1, 1)
+		go func() { done <- k.Retry(target(1), k.event(1)) }()
 	}
+	k.waitsBehind(behindShare)
 	if err := k.Retry(target(1), k.event(1)); !errors.Is(err, ledger.ErrBusy) {
 		t.Error(err)
 	}
 	close(let)
+	for range behindShare {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	k.waitsBehind(0)
 }

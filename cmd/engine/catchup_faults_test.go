@@ -355,8 +355,9 @@ func TestCatchUpReadsLongBook(t *testing.T) {
 	w.receives(5_000, "")
 	w.stop()
 	restoredAt(t, fs, file, "new")
-	k := &told{book: func() (*scheme.Book, error) { time.Sleep(300 * time.Millisecond); return nil, nil }}
-	again := w.at(serveHarness(t, fs, backTo("new"), k.between, func(c *Config) { c.SchemeTimeout = 100 * time.Millisecond }))
+	const question = 3 * time.Second // each page of the movements has as long, on a busy machine, too
+	k := &told{book: func() (*scheme.Book, error) { time.Sleep(question + 200*time.Millisecond); return nil, nil }}
+	again := w.at(serveHarness(t, fs, backTo("new"), k.between, func(c *Config) { c.SchemeTimeout = question }))
 	if got := again.moneyNow(); !strings.HasPrefix(got, "balance 1005000 ") {
 		t.Error(got)
 	}

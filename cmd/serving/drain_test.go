@@ -12,14 +12,14 @@ import (
 	"github.com/valyala/fasthttp/fasthttputil"
 )
 
-// TestDrainSeesTwoIdleTicks checks that a server has ended only once no request was in hand at two ticks in a row: between
-// two, an answer is being sent.
-func TestDrainSeesTwoIdleTicks(t *testing.T) {
+// busyServer returns a server with a request in hand that does not end before the test does.
+func busyServer(t *testing.T) *fasthttp.Server {
+	t.Helper()
 	hold, begun := make(chan bool), make(chan bool)
 	server := &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) { close(begun); <-hold }}
 	l := fasthttputil.NewInmemoryListener()
 	go func() { _ = server.Serve(l) }()
-	defer close(hold)
+	t.Cleanup(func() { close(hold) })
 	c, err := l.Dial()
 	if err == nil {
 		_, err = io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -28,8 +28,14 @@ func TestDrainSeesTwoIdleTicks(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-begun
+	return server
+}
+
+// TestDrainSeesTwoIdleTicks checks that a server has ended only once no request was in hand at two ticks in a row: between
+// two, an answer is being sent.
+func TestDrainSeesTwoIdleTicks(t *testing.T) {
 	asked, busy := 0, []bool{true, false, true, false, false}
-	err = Drain(server, func() bool { asked++; return busy[asked-1] }, slog.New(slog.DiscardHandler))
+	err := Drain(busyServer(t), func() bool { asked++; return busy[asked-1] }, slog.New(slog.DiscardHandler))
 	if err != nil || asked != len(busy) {
 		t.Errorf("asked %d times: %v", asked, err)
 	}
@@ -38,22 +44,9 @@ func TestDrainSeesTwoIdleTicks(t *testing.T) {
 // TestDrainLosesPatience checks that a request which does not end is cut after Patience, and that this is said.
 func TestDrainLosesPatience(t *testing.T) {
 	t.Parallel()
-	hold, begun := make(chan bool), make(chan bool)
-	server := &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) { close(begun); <-hold }}
-	l := fasthttputil.NewInmemoryListener()
-	go func() { _ = server.Serve(l) }()
-	defer close(hold)
-	c, err := l.Dial()
-	if err == nil {
-		_, err = io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-begun
 	var log bytes.Buffer
-	from := time.Now()
-	err = Drain(server, func() bool { return true }, slog.New(slog.NewTextHandler(&log, nil)))
+	server, from := busyServer(t), time.Now()
+	err := Drain(server, func() bool { return true }, slog.New(slog.NewTextHandler(&log, nil)))
 	if took := time.Since(from); err != nil || took < Patience-time.Second || took > Patience+5*time.Second {
 		t.Errorf("%v after %v", err, took)
 	}
