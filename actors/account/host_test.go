@@ -2,6 +2,7 @@ package account
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -276,6 +277,37 @@ func TestTrimAgain(t *testing.T) {
 			t.Fatalf("%d entries are to be trimmed, want 1", n)
 		}
 		d.Trim()
+	}
+}
+
+// childActors returns the ids of the child actors that there are.
+func (w *harness) childActors() (ids []string) {
+	for _, pids := range w.system.ProcessRegistry.LocalPIDs.LocalPIDs {
+		for _, id := range pids.Keys() {
+			if strings.Contains(id, "/") {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+// TestTrimFrees checks what an account that has no work gives up: its child actors, and the rows and tasks that it held in
+// memory.
+func TestTrimFrees(t *testing.T) {
+	w := newHarness(t, Limits{})
+	w.fund(1, 1000)
+	done := w.begin(1, payoutTo(1, under(1)))
+	if r := <-done; r.err != nil {
+		t.Fatal(r.err)
+	}
+	if len(w.childActors()) != 1 {
+		t.Fatalf("child actors %q, want one", w.childActors())
+	}
+	w.eventually("its end", func() bool { w.Trim(); return len(w.childActors()) == 0 })
+	m := &Machine{work: map[pix.TxID]*ledger.Transaction{}, overlay: overlay{rows: map[string]freshRow{}}}
+	if !m.Trim(0) || m.work != nil || m.overlay.rows != nil {
+		t.Errorf("rows %v and tasks %v stay in memory", m.overlay.rows, m.work)
 	}
 }
 

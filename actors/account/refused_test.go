@@ -2,7 +2,6 @@ package account
 
 import (
 	"errors"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -98,15 +97,7 @@ func TestRefusedHold(t *testing.T) {
 		t.Errorf("%+v, %d lookups", w.totals(1), w.scheme.lookups.Load())
 	}
 	w.must(1, payoutTo(1, nil))
-	var children []string
-	for _, pids := range w.system.ProcessRegistry.LocalPIDs.LocalPIDs {
-		for _, id := range pids.Keys() {
-			if strings.Contains(id, "/") {
-				children = append(children, id)
-			}
-		}
-	}
-	if len(children) != 1 {
+	if children := w.childActors(); len(children) != 1 {
 		t.Errorf("the child actor that the refused entry was to start is not used again: %q", children)
 	}
 }

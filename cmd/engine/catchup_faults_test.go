@@ -30,6 +30,7 @@ type told struct {
 	scheme.Scheme
 	mu     sync.Mutex
 	since  []pix.Millis
+	after  []string                         // where each page begins; "": at the beginning
 	list   func(*scheme.MovementPage) error // called with each page; may be nil
 	book   func() (*scheme.Book, error)     // called before the book is read; may be nil
 	ask    error                            // of questions about payouts and refunds
@@ -47,6 +48,9 @@ func (k *told) Movements(ctx context.Context, since pix.Millis, after string, mo
 	k.listed++
 	if !slices.Contains(k.since, since) {
 		k.since = append(k.since, since)
+	}
+	if most > 1 { // it is not only asked whether it can list
+		k.after = append(k.after, after)
 	}
 	k.mu.Unlock()
 	p, err := k.Scheme.Movements(ctx, since, after, most)
@@ -183,7 +187,7 @@ func rewriteMark(t *testing.T, fs *vfs.MemFS, dir string, m *restored.Mark) {
 }
 
 // TestCatchUpFailsForGood breaks the list behind its first page: the folder is refused, and served where
-// the gap is accepted; a later start catches up.
+// the gap is accepted; a later start catches up, from where the list broke.
 func TestCatchUpFailsForGood(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMem()
@@ -221,7 +225,11 @@ func TestCatchUpFailsForGood(t *testing.T) {
 		t.Error("what waits is let go on, although it has not caught up")
 	}
 	still.stop()
-	again = w.at(serveHarness(t, fs, backTo("new")))
+	whole := &told{}
+	again = w.at(serveHarness(t, fs, backTo("new"), whole.between))
+	if len(whole.after) == 0 || whole.after[0] == "" {
+		t.Errorf("it reads pages from %q on, and has read the first already", whole.after)
+	}
 	if again.terms.GapOpen {
 		t.Error("what waits is held, although it has caught up")
 	}
