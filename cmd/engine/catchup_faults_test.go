@@ -278,8 +278,8 @@ func TestCutWhileCatchingUp(t *testing.T) {
 	}
 	k = &told{}
 	again := w.at(serveHarness(t, fs, backTo("newer"), k.between))
-	if n := len(again.cases()); n != 1 || k.since[0] != m.Taken {
-		t.Errorf("%d cases, asked since %v, the snapshot is of %v", n, k.since, m.Taken)
+	if n := len(again.cases()); n != 1 || k.since[0] != m.From() {
+		t.Errorf("%d cases, asked since %v, the snapshot has everything until %v", n, k.since, m.From())
 	}
 }
 
