@@ -43,16 +43,20 @@ func (a *Auditor) Make(ctx context.Context) (*audit.Report, error) {
 	}
 	r := audit.NewReport(a.Now())
 	a.stage(StageRecords)
-	b, err := a.Derive(ctx, r)
-	if err != nil {
-		return nil, err
-	}
 	if book.At == 0 {
+		if _, err := a.Derive(ctx, r); err != nil {
+			return nil, err
+		}
 		r.Book = audit.NotCompared + "the scheme keeps none"
 		return r, nil
 	}
+	b := &audit.Books{Tell: a.read}
+	after, err := a.lookBetween(ctx, func(v *wal.View) error { return b.Derive(ctx, v, a.Accounts(), r) })
+	if err != nil {
+		return nil, err
+	}
 	a.stage(StageComparing)
-	differ, err := a.compare(ctx, b, &book)
+	differ, err := a.compare(ctx, b, &book, &after)
 	r.Book = audit.Compared
 	r.AddDifferences(differ)
 	return r, err
@@ -77,18 +81,14 @@ func (a *Auditor) book(ctx context.Context) (scheme.Book, error) {
 	return b, nil
 }
 
-// compare compares the accounts' settled sums with the scheme's book. While they differ, and
+// compare compares the accounts' settled sums with the scheme's books from before and after them. While they differ, and
 // notices on their way may be the reason, it reads both again.
-func (a *Auditor) compare(ctx context.Context, b *audit.Books, before *scheme.Book) ([]audit.Difference, error) {
+func (a *Auditor) compare(ctx context.Context, b *audit.Books, before, after *scheme.Book) ([]audit.Difference, error) {
 	var began time.Time
 	var c audit.Comparison
 	for sure, again := 0, 0; ; again++ {
 		c.Before(before)
-		after, err := a.book(ctx)
-		if err != nil {
-			return nil, err
-		}
-		differ := c.Judge(b.Sums(), &after)
+		differ := c.Judge(b.Sums(), after)
 		if c.Certain() {
 			sure++
 		}
@@ -107,11 +107,25 @@ func (a *Auditor) compare(ctx context.Context, b *audit.Books, before *scheme.Bo
 		if err != nil {
 			return nil, err
 		}
-		before = &book
-		if err := a.look(ctx, func(v *wal.View) error { return b.ReadOn(ctx, v, differ) }); err != nil {
+		later, err := a.lookBetween(ctx, func(v *wal.View) error { return b.ReadOn(ctx, v, differ) })
+		if err != nil {
 			return nil, err
 		}
+		before, after = &book, &later
 	}
+}
+
+// lookBetween lets read read one view of the store, and returns the scheme's book of after the view was opened: reading
+// takes minutes, and what the scheme moves meanwhile would hide as much that the engine has too much of.
+func (a *Auditor) lookBetween(ctx context.Context, read func(*wal.View) error) (after scheme.Book, err error) {
+	err = a.look(ctx, func(v *wal.View) error {
+		var err error
+		if after, err = a.book(ctx); err != nil {
+			return err
+		}
+		return read(v)
+	})
+	return after, err
 }
 
 // look lets read read one view of the store, and returns once everything in that view is

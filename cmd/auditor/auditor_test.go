@@ -78,3 +78,19 @@ func comparesAfterLong(t *testing.T, slow string) {
 		t.Errorf("%+v, %v; the book was read %d times", r, err, books)
 	}
 }
+
+// TestMeanwhileHidesNothing checks that what the scheme moves while the records are read does not hide as much that the engine
+// has too much of.
+func TestMeanwhileHidesNothing(t *testing.T) {
+	a := anAuditor(t)
+	meanwhile := pix.Amount(0)
+	a.Accounts = func() []pix.AccountID { meanwhile = 1000; return []pix.AccountID{1} }
+	a.Book = func(context.Context) (scheme.Book, error) {
+		b := scheme.Book{At: 1000, Accounts: []scheme.AccountBook{{Account: 1}}}
+		b.Accounts[0].Received, meanwhile = meanwhile-1000, 0 // the engine has received nothing, 1000 more than that
+		return b, nil
+	}
+	if r, err := a.Make(t.Context()); err != nil || len(r.Differences) != 1 || *r.Differences[0].Field != "received" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
