@@ -21,7 +21,7 @@ func TestDamagedLeftOut(t *testing.T) {
 			tx := b.payout(id, payment(int(id)), ledger.TransferIsAccepted)
 			b.payout(id, payment(int(id)+2), ledger.TransferIsSettled)
 			if id == 2 {
-				row := layout.ItemRow{Seq: 99, Kind: pix.TxPayout, Status: pix.StatusSettled}
+				row := layout.ItemRow{Seq: seq, Kind: pix.TxPayout, Status: pix.StatusSettled}
 				b.write(&wal.Entry{Shared: true, Ops: []wal.Op{
 					{Kind: wal.OpSet, Key: layout.OpenKey(id, tx.ID), Value: layout.SeqRow(seq)},
 					{Kind: wal.OpSet, Key: layout.ItemKey(id, tx.Ordinal+1), Value: row.Encode()},
@@ -105,4 +105,23 @@ func (u badRecord) Record(stream wal.Stream, seq uint64) (wal.Record, bool, erro
 		r.Body = []byte{0xff}
 	}
 	return r, ok, err
+}
+
+// TestListOfUndecodable checks that an account's list which comes upon a record that this version cannot decode says that it is
+// damaged, as a look-up does.
+func TestListOfUndecodable(t *testing.T) {
+	b := newBook(t)
+	tx := b.do(1, ledger.Credit{Kind: pix.TxTED, Amount: 7})
+	seq := b.accounts[1].Seq + 1
+	s := wal.Seal(b.sums[1], wal.Record{Stream: 1, Seq: seq, Kind: uint8(ledger.Credited), Time: int64(b.now), Body: []byte{0xff}})
+	row := layout.ItemRow{Seq: seq, Kind: pix.TxTED, Status: pix.StatusCompleted}
+	b.write(&wal.Entry{Stream: 1, Expect: seq - 1, Records: []wal.Sealed{s}, Ops: []wal.Op{{Kind: wal.OpSet, Key: layout.ItemKey(1, tx.Ordinal), Value: row.Encode()}}})
+	h := New(b.store)
+	_, err1 := h.Transaction(1, tx.Public())
+	_, err2 := h.Transactions(1, "", layout.Filter{}, layout.Page{Number: 1, Size: 20})
+	for _, err := range []error{err1, err2} {
+		if !errors.Is(err, layout.ErrDamaged) {
+			t.Error(err)
+		}
+	}
 }

@@ -152,11 +152,14 @@ func (h *History) transactions(v View, a pix.AccountID, rows []numberedRow) ([]*
 	found := make(map[uint64]*ledger.Transaction, len(rows))
 	err := v.Records(wal.Stream(a), seqs, func(w wal.Record) error {
 		r, err := Decode(&w)
-		if err == nil && r.Tx == nil {
-			err = errNoTransaction(a, w.Seq)
+		if err != nil {
+			return err
+		}
+		if r.Tx == nil {
+			return errNoTransaction(a, w.Seq)
 		}
 		found[w.Seq] = r.Tx
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, err

@@ -162,11 +162,15 @@ func (h *History) FinalPayouts(a pix.AccountID, status pix.TxStatus, after []byt
 		if err != nil || row.Kind != pix.TxPayout || row.Status != status {
 			return ledger.Owned{}, false, err
 		}
-		r, err := Record(h.journal, layout.ItemOwner(k), row.Seq)
+		a := layout.ItemOwner(k)
+		r, err := Record(h.journal, a, row.Seq)
+		if err == nil && r.Tx == nil {
+			err = errNoTransaction(a, row.Seq)
+		}
 		if err != nil {
 			return ledger.Owned{}, false, err
 		}
-		return ledger.Owned{Account: layout.ItemOwner(k), Tx: r.Tx}, true, nil
+		return ledger.Owned{Account: a, Tx: r.Tx}, true, nil
 	})
 }
 
