@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"pixd/actors/history"
+	"pixd/actors/layout"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/scheme"
@@ -64,11 +65,11 @@ func (b *Books) Derive(ctx context.Context, v *wal.View, ids []pix.AccountID, r 
 			}
 		})
 		if wal.IsDamage(err) || errors.Is(err, errRecord) {
-			r.AddDifferences([]Difference{{Account: id, Kind: KindDamage, Message: err.Error()}})
+			r.AddDifferences([]Difference{damageOf(id, err)})
 			err = nil
 		}
 		if err == nil {
-			err = a.Check(v, waiting)
+			err = b.check(a, v, waiting, r)
 		}
 		if err != nil {
 			return fmt.Errorf("account %v: %w", id, err)
@@ -80,12 +81,23 @@ func (b *Books) Derive(ctx context.Context, v *wal.View, ids []pix.AccountID, r 
 	}
 	for _, id := range waiting.Left() { // due rows and other rows of accounts that do not exist
 		a := NewAccount(id)
-		if err := a.Check(v, waiting); err != nil {
+		if err := b.check(a, v, waiting, r); err != nil {
 			return err
 		}
 		r.AddDifferences(a.Found())
 	}
+	r.AddDifferences(waiting.malformed)
 	return nil
+}
+
+// check compares an account's records with its rows. A malformed row is damage of this account: the others are audited.
+func (b *Books) check(a *Account, v layout.Rows, w Waiting, r *Report) error {
+	err := a.Check(v, w)
+	if errors.Is(err, layout.ErrMalformed) {
+		r.AddDifferences([]Difference{damageOf(a.ID, err)})
+		return nil
+	}
+	return err
 }
 
 // ReadOn reads the new records of the accounts in differ. It leaves out damage, which Derive has

@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 
 	"pixd/actors/layout"
@@ -10,13 +11,17 @@ import (
 )
 
 // Waiting has, for each account, the number of its open rows, due rows and queue rows.
-type Waiting struct{ open, due, queued map[pix.AccountID]int }
+type Waiting struct {
+	open, due, queued map[pix.AccountID]int
+
+	malformed []Difference // rows that cannot be decoded, of an account where the row says of which
+}
 
 // CountWaiting scans the open, due and queue rows of all accounts once. Doing so for one
 // account would not be cheaper, because due rows are sorted by time and queue rows by
-// queue. It ends with ctx.
+// queue. It ends with ctx. Malformed rows are not counted.
 func CountWaiting(ctx context.Context, r layout.Rows) (Waiting, error) {
-	w := Waiting{map[pix.AccountID]int{}, map[pix.AccountID]int{}, map[pix.AccountID]int{}}
+	w := Waiting{open: map[pix.AccountID]int{}, due: map[pix.AccountID]int{}, queued: map[pix.AccountID]int{}}
 	queues := layout.QueueRanges()
 	for _, c := range []struct {
 		into   map[pix.AccountID]int
@@ -30,7 +35,11 @@ func CountWaiting(ctx context.Context, r layout.Rows) (Waiting, error) {
 	} {
 		err := r.Scan(c.lo, c.hi, func(k, v []byte) (bool, error) {
 			a, err := c.owner(k, v)
-			c.into[a]++
+			if errors.Is(err, layout.ErrMalformed) {
+				w.malformed, err = append(w.malformed, damageOf(a, err)), nil
+			} else {
+				c.into[a]++
+			}
 			return ctx.Err() == nil, err
 		})
 		if err == nil {
@@ -41,6 +50,11 @@ func CountWaiting(ctx context.Context, r layout.Rows) (Waiting, error) {
 		}
 	}
 	return w, nil
+}
+
+// damageOf is the difference of an account of which something cannot be read.
+func damageOf(a pix.AccountID, err error) Difference {
+	return Difference{Account: a, Kind: KindDamage, Message: err.Error()}
 }
 
 func first(lo, _ []byte) []byte  { return lo }
@@ -76,8 +90,9 @@ func (w Waiting) Left() []pix.AccountID {
 // Check compares the account's payouts and refunds in flight, and its special-return cases,
 // with the rows in the same state of the store in which the records were read. Each transfer must have its due row, its open row once the merchant can see
 // it, and its queue row while it is queued; each case its due row and holding row; and no such
-// row may be without its transfer or case.
+// row may be without its transfer or case. It ends at the first malformed row.
 func (a *Account) Check(r layout.Rows, w Waiting) error {
+	defer w.checked(a.ID)
 	var open, due, queued int
 	ids := make([]pix.TxID, 0, len(a.open))
 	for id := range a.open {
@@ -104,11 +119,14 @@ func (a *Account) Check(r layout.Rows, w Waiting) error {
 	if err := a.checkCases(r, &due); err != nil {
 		return err
 	}
-	strays := [3]bool{open != w.open[a.ID], due != w.due[a.ID], queued != w.queued[a.ID]}
-	delete(w.open, a.ID)
-	delete(w.due, a.ID)
-	delete(w.queued, a.ID)
-	return a.strays(r, strays)
+	return a.strays(r, [3]bool{open != w.open[a.ID], due != w.due[a.ID], queued != w.queued[a.ID]})
+}
+
+// checked forgets the rows of an account.
+func (w Waiting) checked(a pix.AccountID) {
+	delete(w.open, a)
+	delete(w.due, a)
+	delete(w.queued, a)
 }
 
 // place returns the key of a queued payout's queue row.
@@ -181,6 +199,9 @@ func (a *Account) strayDue(r layout.Rows) error {
 	lo, hi := layout.AllDue()
 	return r.Scan(lo, hi, func(k, v []byte) (bool, error) {
 		d, err := layout.DecodeDue(k, v)
+		if errors.Is(err, layout.ErrMalformed) {
+			return true, nil // CountWaiting has found it
+		}
 		if err == nil && d.Kind == layout.DueCase {
 			a.strayCaseDue(&d)
 			return true, nil
@@ -196,6 +217,9 @@ func (a *Account) strayQueued(r layout.Rows) error {
 	for _, queues := range layout.QueueRanges() {
 		err := r.Scan(queues[0], queues[1], func(k, v []byte) (bool, error) {
 			q, err := layout.DecodeQueued(k, v)
+			if errors.Is(err, layout.ErrMalformed) {
+				return true, nil // as above
+			}
 			w, ok := a.open[q.ID]
 			if err == nil && q.Account == a.ID && (!ok || w.status != pix.StatusQueued || !bytes.Equal(k, a.place(q.ID))) {
 				a.tell(KindQueue, q.ID.Public(pix.TxPayout), "stands for no queued payout")

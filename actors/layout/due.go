@@ -91,15 +91,20 @@ type Due struct {
 	Seq     uint64 // sequence of the record that wrote the row
 }
 
-// DecodeDue decodes a due row.
+// DecodeDue decodes a due row. Where its value alone is malformed, there is what its key says beside the error.
 func DecodeDue(k, v []byte) (Due, error) {
-	if len(k) != dueKeyBytes || k[0] != rowDue || len(v) != 8 {
-		return Due{}, shortRow("due", k)
+	if len(k) != dueKeyBytes || k[0] != rowDue {
+		return Due{}, shortRow("due key", k)
 	}
-	return Due{
+	d := Due{
 		Kind: DueKind(k[1]), At: pix.Millis(binary.BigEndian.Uint64(k[2:])), Account: pix.AccountID(binary.BigEndian.Uint64(k[10:])),
-		ID: EntityID(k[18:]), Seq: binary.BigEndian.Uint64(v),
-	}, nil
+		ID: EntityID(k[18:]),
+	}
+	if len(v) != 8 {
+		return d, shortRow("due", v)
+	}
+	d.Seq = binary.BigEndian.Uint64(v)
+	return d, nil
 }
 
 // DueKeyAfter is the smallest key after the key of d.

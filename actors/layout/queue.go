@@ -48,8 +48,11 @@ type Queued struct {
 
 // DecodeQueued decodes a queue row.
 func DecodeQueued(k, v []byte) (Queued, error) {
-	if len(k) != 25 || k[0] != rowQueue && k[0] != rowSharedQueue || len(v) != 8 {
-		return Queued{}, shortRow("queue", k)
+	if len(k) != 25 || k[0] != rowQueue && k[0] != rowSharedQueue {
+		return Queued{}, shortRow("queue key", k)
+	}
+	if len(v) != 8 {
+		return Queued{}, shortRow("queue", v)
 	}
 	q := Queue{pix.BucketShared, pix.AccountID(binary.BigEndian.Uint64(k[1:]))}
 	switch {

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"pixd/actors/pix"
@@ -121,8 +122,11 @@ func DecodeSeqRow(b []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(b), nil
 }
 
+// ErrMalformed says that a row has not the form of its kind.
+var ErrMalformed = errors.New("malformed")
+
 func shortRow(what string, b []byte) error {
-	return fmt.Errorf("ledger: %s row of %d bytes", what, len(b))
+	return fmt.Errorf("ledger: %w: %s row of %d bytes", ErrMalformed, what, len(b))
 }
 
 // RowName returns the name that docs/formats.md gives to the kind of row with this key;

@@ -3,18 +3,26 @@ package auditor
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"pixd/actors/audit"
+	"pixd/actors/layout"
 	"pixd/actors/pix"
 	"pixd/actors/scheme"
 	"pixd/wal"
 )
 
 func anAuditor(t *testing.T) *Auditor {
+	a, _ := auditorOf(t)
+	return a
+}
+
+// auditorOf returns an auditor and the store that it reads.
+func auditorOf(t *testing.T) (*Auditor, *wal.Store) {
 	t.Helper()
 	s, err := wal.Open(wal.Options{Dir: "journal", FS: vfs.NewMem()})
 	if err != nil {
@@ -25,7 +33,7 @@ func anAuditor(t *testing.T) *Auditor {
 		Book: func(context.Context) (scheme.Book, error) { return scheme.Book{}, nil }, Look: s.Look,
 		Accounts: func() []pix.AccountID { return nil }, Damaged: func() []audit.Difference { return nil },
 		Now: func() pix.Millis { return 1000 }, Ending: t.Context(), Log: slog.New(slog.DiscardHandler),
-	}}
+	}}, s
 }
 
 // TestClosedOffAccountsDiffer checks that an account that is closed off is a difference, of an audit in the background too.
@@ -92,5 +100,44 @@ func TestMeanwhileHidesNothing(t *testing.T) {
 	}
 	if r, err := a.Make(t.Context()); err != nil || len(r.Differences) != 1 || *r.Differences[0].Field != "received" {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestMalformedRowsAreDifferences checks that a row that cannot be decoded is a difference of its account, and that the other
+// accounts are audited.
+func TestMalformedRowsAreDifferences(t *testing.T) {
+	holding, _ := layout.HoldingsOf(1)
+	sums, _ := layout.RefundSumsOf(1)
+	open, _ := layout.OpenOf(1)
+	client := layout.Queue{Limit: pix.BucketClient, Account: 1}
+	for name, c := range map[string]struct {
+		key []byte
+		of  pix.AccountID
+	}{
+		"due":     {layout.DueKey(layout.DueCase, 5, 1, layout.EntityID{1}), 1},
+		"holding": {append(holding, 0, 0, 0, 0, 0, 0, 0, 7), 1},
+		"sums":    {append(sums, make([]byte, 16)...), 1},
+		"open":    {append(open, 1), 0},
+		"queue":   {layout.QueueKey(client, pix.TxID{1}), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, s := auditorOf(t)
+			a.Accounts = func() []pix.AccountID { return []pix.AccountID{1, 2} }
+			stray := layout.OpenKey(2, pix.TxID{2})
+			if err := s.WriteRows(wal.Shared, wal.Op{Kind: wal.OpSet, Key: c.key, Value: []byte("bad")}, wal.Op{Kind: wal.OpSet, Key: stray, Value: layout.SeqRow(1)}); err != nil {
+				t.Fatal(err)
+			}
+			r, err := a.Make(t.Context())
+			if err != nil || r.Accounts != 2 {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			found := map[string]string{}
+			for _, d := range r.Differences {
+				found[d.Account] += d.Kind + " "
+			}
+			if !strings.Contains(found[c.of.String()], audit.KindDamage) || found[pix.AccountID(2).String()] != audit.KindOpen+" " {
+				t.Errorf("%v", r.Differences)
+			}
+		})
 	}
 }
