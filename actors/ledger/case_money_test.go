@@ -149,6 +149,21 @@ func TestLateRefundShrinksCases(t *testing.T) {
 	}
 }
 
+// TestRestoredSettlementShrinksCase checks that a refund which the journal has as rejected, and of which the scheme tells a
+// restored account that it settled, takes its amount off what a case holds: the payment goes back once.
+func TestRestoredSettlementShrinksCase(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	paid := h.paid("a", 10_000)
+	r := h.step(RequestRefund{Original: paid.ID.String(), Amount: 7_000, Reason: "MD06"}).Launch[0].Tx
+	h.results(r, TransferIsRejected, "AC03")
+	k := h.reported("a", 10_000)
+	h.step(FindRefund{ID: r.ID, ReturnID: r.EndToEnd, Original: paid.EndToEnd, Amount: r.Amount, Code: r.Refund.Code, Result: TransferIsSettled})
+	if now := h.caseNow(k); now.Held != 3_000 || h.account.Totals.MEDHeld != 3_000 || h.account.Totals.Balance != 3_000 {
+		t.Errorf("%+v, %+v", now, h.account.Totals)
+	}
+}
+
 // TestCaseRestoredAfterLateRefund checks that a case does not get back the amount of its failed
 // refund where the payment went back otherwise meanwhile.
 func TestCaseRestoredAfterLateRefund(t *testing.T) {
