@@ -87,3 +87,22 @@ func TestAskedAhead(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 }
+
+// TestIDFromAClockAhead checks that a queued payout whose id a clock hours ahead has made goes out under a new one, where the
+// scheme would refuse the id as too far in the future.
+func TestIDFromAClockAhead(t *testing.T) {
+	for ahead, renewed := range map[pix.Millis]bool{renewAfter: false, renewAfter + 60_000: true} {
+		h := newHarness(t)
+		h.open(DefaultSettings(), 1_000)
+		p := h.step(RequestPayout{Amount: 100, Key: emailKey(t, "a@example.com")}).Launch[0].Tx
+		h.step(ResolveTransfer{ID: p.ID, EndToEnd: p.EndToEnd, Result: TransferIsLimited, Refusal: RefuseRateLimited})
+		h.startBehind(ahead)
+		want := p.EndToEnd
+		if renewed {
+			want = pix.EndToEnd(h.terms.OwnISPB, h.now, p.EndToEnd[21:])
+		}
+		if sent := h.results(p, TransferIsSending, "").Launch[0].Tx; sent.EndToEnd != want {
+			t.Errorf("%d ms ahead: it goes out under %s, want %s", ahead, sent.EndToEnd, want)
+		}
+	}
+}
