@@ -278,6 +278,28 @@ func TestReleasedHoldPaysNewerCase(t *testing.T) {
 	}
 }
 
+// TestFailedRefundPassesNoOlderCase checks that what comes back to a case, because a merchant's refund for it fails, is not
+// refunded with money that older cases hold.
+func TestFailedRefundPassesNoOlderCase(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	h.paid("a", 1_000)
+	h.paid("b", 1_000)
+	paid := h.paid("c", 10_000)
+	h.reported("a", 1_000)
+	h.reported("b", 1_000)
+	k := h.reported("c", 10_000)
+	h.results(h.agreed(k), TransferIsRejected, "AC03")
+	own := h.step(RequestRefund{Original: paid.ID.String(), Amount: 4_000, Reason: "MD06"}).Launch[0].Tx
+	rest := h.step(RetryCase{ID: k.ID, Operator: "ana"}).Launch[0].Tx
+	h.results(rest, TransferIsSettled, "")
+	h.account.Totals.Balance -= 1_500 // of the 4,500 that are left, the older cases hold 2,000
+	d := h.results(own, TransferIsRejected, "AC03")
+	if len(d.Launch) != 1 || d.Launch[0].Tx.Amount != 2_500 {
+		t.Errorf("refunds %+v, %+v", d.Launch, h.caseNow(k))
+	}
+}
+
 // TestStoppedCaseStaysStopped checks that a case of which one refund was rejected gets no other,
 // also where a second refund only had an id that was too old.
 func TestStoppedCaseStaysStopped(t *testing.T) {
