@@ -142,6 +142,24 @@ func TestResumedDefence(t *testing.T) {
 	}
 }
 
+// TestPaymentAcrossAGap checks that a case about a payment which was sent before an accepted gap, and booked after it, awaits an
+// operator: the payment may have been refunded in the gap.
+func TestPaymentAcrossAGap(t *testing.T) {
+	for gapEnd, awaits := range map[pix.Millis]bool{startOfTest: false, startOfTest + 1: true} {
+		h := newHarness(t)
+		h.open(DefaultSettings(), 0)
+		h.terms.Epoch, h.terms.GapEnd = 1, gapEnd
+		paid := h.paid("a", 10_000)
+		if sent := minuteOf(paid.EndToEnd); sent != startOfTest || paid.BookedAt <= gapEnd {
+			t.Fatalf("sent at %v, booked at %v", sent, paid.BookedAt)
+		}
+		d := h.step(CloseCase{ID: h.reported("a", 10_000).ID, Result: pix.Agreed})
+		if d.Case.Awaits != awaits || len(d.Launch) == 0 != awaits {
+			t.Errorf("gap until %v: %d refunds, %+v", gapEnd, len(d.Launch), d.Case)
+		}
+	}
+}
+
 // returned is the id of the refund that is a part of a case.
 func (h *harness) returned(k *Case, part uint64) string {
 	suffix := pix.RefundSuffix(h.terms.Secret, testAccount, k.ID[:], binary.BigEndian.AppendUint64(nil, part))
