@@ -312,6 +312,27 @@ func TestFoundRefundUnderAKey(t *testing.T) {
 	}
 }
 
+// TestFailedRefundUnderAKey checks that a request repeats no refund which the journal has from the scheme as rejected: it sends
+// another one.
+func TestFailedRefundUnderAKey(t *testing.T) {
+	for result, repeats := range map[TransferResult]bool{TransferIsAccepted: true, TransferIsSettled: true, TransferIsRejected: false} {
+		h := newHarness(t)
+		h.open(DefaultSettings(), 0)
+		p := h.paid("a", 10_000)
+		claim := &Claim{Scope: [16]byte{1}}
+		suffix := pix.RefundSuffix(h.terms.Secret, testAccount, []byte(p.EndToEnd), claim.Scope[:])
+		h.step(FindRefund{
+			ID: pix.NewTxID(h.now, [10]byte{9}), ReturnID: pix.ReturnID(h.terms.OwnISPB, h.now, suffix), Original: p.EndToEnd,
+			Amount: 100, Code: "MD06", Result: result, Reason: "AC03",
+		})
+		h.now += hour
+		d := h.step(RequestRefund{Original: p.EndToEnd, Amount: 100, Reason: "MD06", Claim: claim})
+		if d.Repeat != repeats || len(d.Launch) == 1 == repeats {
+			t.Errorf("result %v: repeats %v, %d sent", result, d.Repeat, len(d.Launch))
+		}
+	}
+}
+
 // TestRenewalAfterAnEarlierPayout checks that a payout from before a restore goes out under a new id where the equal one that
 // has the old id was requested before it, and its repeat window is over.
 func TestRenewalAfterAnEarlierPayout(t *testing.T) {
