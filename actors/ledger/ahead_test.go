@@ -106,3 +106,24 @@ func TestIDFromAClockAhead(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedAhead checks that a refund which an earlier process has submitted, with a clock that was ahead, may settle
+// although every answer in the journal is a refusal: that process may have submitted it once more. Of a refund that this
+// process accepted, no submit is unknown.
+func TestRefusedAhead(t *testing.T) {
+	for _, restarted := range []bool{true, false} {
+		h := newHarness(t)
+		h.open(DefaultSettings(), 0)
+		h.paid("a", 10_000)
+		r := h.agreed(h.reported("a", 10_000))
+		h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsRefused, Refusal: RefuseRateLimited})
+		if restarted {
+			h.startBehind(4 * hour)
+		}
+		h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsRefused, Refusal: RefuseProvider})
+		h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Notice: true, Result: TransferIsSettled})
+		if debited := h.account.Totals.Balance == 0; debited != restarted {
+			t.Errorf("restarted %v: %+v", restarted, h.account.Totals)
+		}
+	}
+}
