@@ -131,4 +131,39 @@ func TestReadsThatFail(t *testing.T) {
 	}
 }
 
+// TestRefusedRefundReadsNoCases checks that a refund beyond the payment is refused without a look at the cases that hold money:
+// a merchant may repeat it at will, and an account may have many cases. A refund of all that the payment's case gives up is made.
+func TestRefusedRefundReadsNoCases(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	for i := range 20 {
+		h.paid(fmt.Sprint("c", i), 1_000)
+		h.reported(fmt.Sprint("c", i), 1_000)
+	}
+	paid := h.paid("a", 10_000)
+	h.results(h.step(RequestRefund{Original: paid.EndToEnd, Amount: 1_000, Reason: "MD06"}).Launch[0].Tx, TransferIsSettled, "")
+	h.results(h.agreed(h.reported("a", 3_000)), TransferIsRejected, "AC03")
+	for _, c := range []struct {
+		amount pix.Amount
+		reads  bool
+		want   RefusalCode
+	}{{0, false, RefuseOverRefund}, {9_001, false, RefuseOverRefund}, {9_000, true, RefuseNothing}} {
+		ask := RequestRefund{Original: paid.EndToEnd, Amount: c.amount, Reason: "MD06"}
+		f := &failingReader{Reader: h, left: 1_000}
+		if _, err := Gather(f, h.account, ask, h.stamp()); err != nil {
+			t.Fatal(err)
+		}
+		if reads := 1_000 - f.left; reads > 20 != c.reads {
+			t.Errorf("a refund of %d takes %d reads", c.amount, reads)
+		}
+		got := RefuseNothing
+		if d := h.step(ask); d.Refusal != nil {
+			got = d.Refusal.Code
+		}
+		if got != c.want {
+			t.Errorf("a refund of %d: %v, want %v", c.amount, got, c.want)
+		}
+	}
+}
+
 func storyID(tail string) string { return fmt.Sprintf("E99999003202603011200%011s", tail) }

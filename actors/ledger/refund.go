@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"slices"
 
@@ -53,11 +54,20 @@ func (c RequestRefund) gather(g *gathering) (decider, error) {
 			return f, err
 		}
 	}
-	if g.cases.Sums, err = g.readSums(o.ID, o.Amount); err == nil && g.cases.Sums.Held > 0 {
-		g.cases.Rivals, err = g.holdersOf(&g.cases.Sums)
+	sums := &g.cases.Sums
+	if *sums, err = g.readSums(o.ID, o.Amount); err != nil || sums.Held == 0 {
+		return f, err
 	}
+	if f.amount() > sums.Left()+sums.Held {
+		g.stakes.none = true // it is refused, whatever of the holds counts towards it
+		return f, nil
+	}
+	g.cases.Rivals, err = g.holdersOf(sums)
 	return f, err
 }
+
+// amount is what the request asks to refund of the payment, which must be known.
+func (c *refundFacts) amount() pix.Amount { return cmp.Or(c.Amount, c.original.Amount) }
 
 // findPayment finds a received payment by its id, transaction_id or end-to-end id; nil where there
 // is none.
@@ -107,13 +117,10 @@ func (c *refundFacts) decide(d *draft) Decision {
 	if c.original == nil {
 		return refuseWith(refuse(RefuseUnknownOriginal, "transaction not found"))
 	}
-	amount := c.Amount
-	if amount == 0 {
-		amount = c.original.Amount
-	}
 	if c.found != nil {
 		return c.repeated(d)
 	}
+	amount := c.amount()
 	counts, counted := d.countTowards(amount)
 	if amount > d.facts.Sums.Left()+counted {
 		return refuseWith(refuse(RefuseOverRefund, "the refunds would exceed the original amount"))
