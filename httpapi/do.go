@@ -10,16 +10,21 @@ import (
 // the status and the body of the answer to a refusal.
 func (c *call) do(command ledger.Command, refuse func(*ledger.Refusal, bool) (int, []byte)) {
 	a, err := c.Engine.Do(c.key.Account, command)
+	c.answered(&a, err, refuse)
+}
+
+// answered answers the request with what has become of its command.
+func (c *call) answered(a *ledger.Answer, err error, refuse func(*ledger.Refusal, bool) (int, []byte)) {
 	switch {
 	case err != nil:
 		c.failed(err)
 	case a.Stored != nil:
-		c.stored(&a)
+		c.stored(a)
 	case a.Refusal != nil:
 		status, body := refuse(a.Refusal, c.camel)
 		answer(c.ctx, status, body)
 	default:
-		status, body := c.Renderer.write(&a, c.camel)
+		status, body := c.Renderer.write(a, c.camel)
 		answer(c.ctx, status, body)
 	}
 }

@@ -91,6 +91,10 @@ func TestOwnEndToEnd(t *testing.T) {
 	f.madeUp = false
 	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout, EndToEnd: e2e}}
 	f.expect(sent{path: cashOut, body: payBody, client: "cli_other"}, 202, `{"worked":true,…`)
+	f.engine.answer = ledger.Answer{Refusal: &ledger.Refusal{Code: ledger.RefuseBalance}}
+	f.expect(sent{path: cashOut, body: strings.Replace(own.body, e2e, e2e[:31]+"9", 1)}, 422, `{…`)
+	f.engine.answer = ledger.Answer{Tx: &ledger.Transaction{Kind: pix.TxPayout, EndToEnd: e2e}}
+	f.expect(sent{path: cashOut, body: strings.Replace(own.body, e2e, e2e[:31]+"9", 1), client: "cli_other"}, 202, `{"worked":true,…`) // a refused one reserves none
 	for _, form := range []string{`{"amount":0,"end_to_end_id":"X","pix_key":"a@b.com"}`, `{"amount":0,"end_to_end_id":"Y","pix_key":"x"}`} {
 		body := strings.NewReplacer("X", e2e[:31]+"7", "Y", e2e[:31]+"8").Replace(form) // a request whose form is refused reserves no end-to-end id
 		f.expect(sent{path: cashOut, body: body}, 400, `{…`)

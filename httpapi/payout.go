@@ -16,11 +16,24 @@ func requestPayout(c *call) {
 		c.malformed(refusal, refusePayout)
 		return
 	}
-	if command.EndToEnd != "" && !c.reserveEndToEnd(command.EndToEnd) {
+	command.Claim = c.claimed()
+	if command.EndToEnd != "" && !(c.wouldPay(command) && c.reserveEndToEnd(command.EndToEnd)) {
 		return
 	}
-	command.Claim = c.claimed()
 	c.do(command, refusePayout)
+}
+
+// wouldPay has the account decide about a payout, of which nothing is held. A payout that is refused must not reserve the
+// end-to-end id that the merchant chose: without money, it would take any number of ids from others for ever. It returns
+// false if it has already answered the request.
+func (c *call) wouldPay(p ledger.RequestPayout) bool {
+	p.Trial = true
+	a, err := c.Engine.Do(c.key.Account, p)
+	if err == nil && a == (ledger.Answer{}) {
+		return true
+	}
+	c.answered(&a, err, refusePayout)
+	return false
 }
 
 // reserveEndToEnd reserves the end-to-end id that the merchant chose for its account, before

@@ -381,3 +381,18 @@ func TestCountedRefundLeavesWhatIsLacked(t *testing.T) {
 		t.Errorf("refunded %d, held %d, short %d", k.Refunded, k.Held, k.Short)
 	}
 }
+
+// TestTrial checks that a payout which is decided for a trial is refused as it would be, and changes nothing where it is not.
+func TestTrial(t *testing.T) {
+	h := newHarness(t)
+	h.open(DefaultSettings(), 0)
+	h.paid("a", 10_000)
+	trial := RequestPayout{Amount: 5_000, Key: emailKey(t, "a@example.com"), EndToEnd: endToEnd("x"), Trial: true}
+	if d := h.step(trial); d.Refusal != nil || len(d.Records)+len(d.Launch) != 0 || d.Await || d.Answer != (Answer{}) {
+		t.Errorf("%+v", d)
+	}
+	trial.Amount = 10_001
+	if d := h.step(trial); d.Refusal == nil || d.Refusal.Code != RefuseBalance {
+		t.Errorf("%+v", d)
+	}
+}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"pixd/actors/registry"
 )
 
 const takenID = `{"errors":{"bad_request":{"end_to_end_id":["end_to_end_id is used already"]}}}`
@@ -102,5 +104,29 @@ func TestNamedIDs(t *testing.T) {
 	var own item
 	if status, got := third.at(again).cashOut(naming(7*time.Minute, derived.EndToEnd[21:])); status != 200 || json.Unmarshal([]byte(got), &own) != nil {
 		t.Errorf("whose characters they are: %d %s", status, got)
+	}
+}
+
+// TestRefusedPayoutTakesNoID checks that a payout which its account refuses takes the end-to-end id that it names from nobody, and
+// writes nothing; and that the account's answer to it is what it is without such an id.
+func TestRefusedPayoutTakesNoID(t *testing.T) {
+	t.Parallel()
+	w := newHarness(t, vfs.NewMem())
+	other := w.another()
+	body := naming(0, "0notreserve")
+	const tooMuch = `"amount":99999999999`
+	status, want := w.cashOut(strings.Replace(`{"amount":500,"pix_key":"settle-now@pix.test"}`, `"amount":500`, tooMuch, 1))
+	if s, got := w.cashOut(strings.Replace(body, `"amount":500`, tooMuch, 1)); s != 422 || s != status || got != want {
+		t.Errorf("%d %s, want %d %s", s, got, status, want)
+	}
+	lo, hi := registry.ReservationRange()
+	if err := w.Store.Scan(lo, hi, func(k, _ []byte) (bool, error) { t.Errorf("reserved: %q", k); return true, nil }); err != nil {
+		t.Fatal(err)
+	}
+	if status, got := other.cashOut(body); status != 200 {
+		t.Errorf("another merchant: %d %s", status, got)
+	}
+	if status, got := w.cashOut(body); status != 400 || got != takenID {
+		t.Errorf("once it is used: %d %s", status, got)
 	}
 }
