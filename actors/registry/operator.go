@@ -172,7 +172,7 @@ func (d *Desk) Revoke(name string, now pix.Millis) (*Record, error) {
 // an operator who may not write any more does not count.
 func (d *Desk) Approve(a FirstApproval) (r *Record, first *FirstApproval, err error) {
 	switch was := d.approvals[a.Payout]; {
-	case was == nil || !d.stands(was):
+	case was == nil || !was.stands(d.operators[was.Operator]):
 		return &Record{Kind: FirstApproved, Approval: &a}, nil, nil
 	case was.Operator == a.Operator:
 		return nil, was, ErrApprovedOnce
@@ -181,9 +181,8 @@ func (d *Desk) Approve(a FirstApproval) (r *Record, first *FirstApproval, err er
 	}
 }
 
-// stands reports whether whoever gave a first approval may still give one, with the token of then.
-func (d *Desk) stands(a *FirstApproval) bool {
-	o := d.operators[a.Operator]
+// stands reports whether whoever gave a first approval, who is o, may still give one, with the token of then.
+func (a *FirstApproval) stands(o *Operator) bool {
 	return a.Operator == Root || o != nil && o.RevokedAt == 0 && o.Role >= Writer && o.CreatedAt <= a.At
 }
 

@@ -288,9 +288,16 @@ func (s *Operators) ForgetApprovals(waits func(payout pix.TxID) (bool, error)) (
 	return first
 }
 
-// FirstApproval returns the first of two approvals of a payout; nil: there is none.
+// FirstApproval returns the first of two approvals of a payout; nil: there is none, or it does not count any more.
 func (s *Operators) FirstApproval(payout pix.TxID) *FirstApproval {
 	a, _ := s.approvals.Load(payout)
 	first, _ := a.(*FirstApproval)
+	if first == nil {
+		return nil
+	}
+	o, _ := s.published.Load(first.Operator)
+	if by, _ := o.(*Operator); !first.stands(by) {
+		return nil
+	}
 	return first
 }

@@ -50,6 +50,24 @@ func (d *desk) again() {
 	d.open()
 }
 
+// TestApprovalOfRevoked checks that a first approval is not shown any more once whoever gave it may give none.
+func TestApprovalOfRevoked(t *testing.T) {
+	d := newDesk(t)
+	payout := pix.TxID{1}
+	if _, err := d.Add("ana", Writer, "token of ana"); err != nil {
+		t.Fatal(err)
+	}
+	if first, err := d.Approve(payout, "ana"); first != nil || err != nil || d.FirstApproval(payout) == nil {
+		t.Fatal(first, err)
+	}
+	if _, err := d.Revoke("ana"); err != nil || d.FirstApproval(payout) != nil {
+		t.Error("revoked: ", d.FirstApproval(payout), err)
+	}
+	if first, err := d.Approve(payout, Root); first != nil || err != nil || d.FirstApproval(payout).Operator != Root {
+		t.Error("the next one: ", first, err)
+	}
+}
+
 // TestOperatorsSurvive checks that operators, revocations, first approvals and actions are there after a restart, and that
 // the stream goes on.
 func TestOperatorsSurvive(t *testing.T) {
@@ -304,7 +322,7 @@ func TestOperatorNames(t *testing.T) {
 func TestForgetApprovals(t *testing.T) {
 	d := newDesk(t)
 	for n := range byte(3) {
-		if _, err := d.Approve(pix.TxID{n + 1}, "ana"); err != nil {
+		if _, err := d.Approve(pix.TxID{n + 1}, Root); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -70,7 +70,7 @@ var knows = []struct {
 	{"httpapi/plot", nil},
 	{"httpapi/console", []string{"actors/pix", "actors/registry", "httpapi", "httpapi/admin", "httpapi/control", "httpapi/plot"}},
 	{"httpapi/receipt", []string{"actors/pix"}},
-	{"httpapi/control", []string{"actors/ledger", "actors/pix", "actors/registry", "actors/strictjson", "httpapi"}},
+	{"httpapi/control", []string{"actors/ledger", "actors/pix", "actors/redact", "actors/registry", "actors/strictjson", "httpapi"}},
 	{"httpapi/signed", []string{"actors/scheme/provider", "httpapi/control"}},
 	{"httpapi/notices", []string{"actors/fair", "actors/pix", "actors/scheme", "actors/scheme/provider", "httpapi/control", "httpapi/signed"}},
 	{"httpapi/sim", []string{"docs/openapi", "httpapi/reference", "actors/pix", "actors/scheme", "actors/scheme/brcode", "actors/scheme/provider", "actors/scheme/sim", "actors/strictjson", "httpapi/control", "httpapi/signed"}},

@@ -56,6 +56,9 @@ func (s *Served) measure(live *console.Live) {
 			}
 			use.take(s.withOwn(f))
 		}
+		if !shown {
+			shows = keeps // whoever looks next sees figures of at most the last 10 s
+		}
 		return nil
 	}
 	const what = "console: figures"

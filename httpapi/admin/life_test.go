@@ -11,6 +11,7 @@ import (
 
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
+	"pixd/actors/registry"
 	"pixd/docs/openapi"
 )
 
@@ -72,14 +73,14 @@ func TestLifeFirstApproval(t *testing.T) {
 	f := newFixture(t)
 	f.options.ApprovalBy = 2
 	tx := everything()
-	if _, err := f.options.Operators.Approve(tx.ID, "ana"); err != nil {
+	if _, err := f.options.Operators.Approve(tx.ID, registry.Root); err != nil {
 		t.Fatal(err)
 	}
 	for status, want := range map[pix.TxStatus]int{pix.StatusPending: 1, pix.StatusSettled: 0} {
 		tx.Status = status
 		s := &service{Options: f.options}
 		all := s.entriesOf(&ledger.Life{Owned: ledger.Owned{Account: 7, Tx: tx}})
-		if len(all) != want || want == 1 && (all[0].Kind != "approval_first" || all[0].Operator != "ana" || all[0].Record != nil) {
+		if len(all) != want || want == 1 && (all[0].Kind != "approval_first" || all[0].Operator != registry.Root || all[0].Record != nil) {
 			t.Errorf("%v: %+v", status, all)
 		}
 	}

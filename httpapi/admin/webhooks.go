@@ -257,6 +257,8 @@ func retried(err error) error {
 		return control.Missing("the delivery is gone")
 	case errors.Is(err, layout.ErrSubscriptionEnded):
 		return control.Refuse(fasthttp.StatusConflict, "%v", layout.ErrSubscriptionEnded)
+	case errors.Is(err, ledger.ErrBusy), errors.Is(err, ledger.ErrWaited):
+		return errors.Join(control.Refuse(fasthttp.StatusServiceUnavailable, "%v", err), err)
 	}
 	return err
 }

@@ -69,7 +69,7 @@ func TestWebhooks(t *testing.T) {
 	if len(w.asked) != 2 || w.asked[0] != first || w.asked[1].Target != first.Target {
 		t.Errorf("%+v", w.asked)
 	}
-	for err, status := range map[error]int{layout.ErrNoDelivery: 404, layout.ErrSubscriptionEnded: 409, errors.New("no disk"): 500} {
+	for err, status := range map[error]int{layout.ErrNoDelivery: 404, layout.ErrSubscriptionEnded: 409, ledger.ErrBusy: 503, ledger.ErrWaited: 503, errors.New("no disk"): 500} {
 		w.err = err
 		for _, path := range []string{deliveries + "/" + first.String(), hooks + "/" + two.ID.String()} {
 			f.expect("POST", path+"/retry", "", status, `{"error":{…`)

@@ -1,9 +1,11 @@
 package control
 
 import (
+	"bytes"
 	"errors"
 	"log/slog"
 	"net"
+	"strings"
 	"testing"
 
 	"github.com/fasthttp/router"
@@ -128,6 +130,15 @@ func TestContain(t *testing.T) {
 	h := Contain(slog.New(slog.DiscardHandler), func(*fasthttp.RequestCtx) { panic("broken") })
 	if ctx := asked(h, "GET", "/", ""); !ctx.Hijacked() {
 		t.Errorf("answered %d", ctx.Response.StatusCode())
+	}
+}
+
+// TestLinesHideKeys checks that a line about a request says which it was, and not the PIX key in its path.
+func TestLinesHideKeys(t *testing.T) {
+	var log bytes.Buffer
+	asked(func(ctx *fasthttp.RequestCtx) { About(slog.New(slog.NewTextHandler(&log, nil)), ctx).Error("x") }, "DELETE", "/admin/accounts/acc_x/pix-keys/52998224725", "")
+	if got := log.String(); !strings.Contains(got, "path=/admin/accounts/acc_x/pix-keys/***") || strings.Contains(got, "52998224725") {
+		t.Error(got)
 	}
 }
 
