@@ -45,7 +45,7 @@ func root() *cobra.Command {
 			"such as 200ms, 15s, 5m or 2h; a size 500MB or 1GiB. Amounts are base units: 1.00 BRL is 10000. Times are ISO 8601, " +
 			"such as 2027-01-31T12:00:00Z.\n\n" +
 			"Results are on standard output; progress, the log and errors on standard error. Exit status 0: it is done; " +
-			"1: it is not, and a line says why; 3, of serve alone: the journal cannot be written.",
+			"1: it is not, and a line says why; 3, of serve and sim: what they keep cannot be written.",
 		Example:           "  pixd serve --demo\n  pixd account create --name \"Loja Aurora\" --document 12345678000195\n  pixd audit",
 		Version:           func() string { v, _ := build(); return v }(),
 		SilenceUsage:      true,

@@ -36,6 +36,15 @@ type list struct {
 	Data    []json.RawMessage `json:"data"`
 	Next    *string           `json:"next_cursor"`
 	Damaged int               `json:"damaged,omitempty"`
+	snapshotRuns
+}
+
+// snapshotRuns is what the API says beside a list of snapshots.
+type snapshotRuns struct {
+	Running   json.RawMessage `json:"running,omitempty"`
+	Last      json.RawMessage `json:"last,omitempty"`
+	Verifying json.RawMessage `json:"verifying,omitempty"`
+	Verified  json.RawMessage `json:"verified,omitempty"`
 }
 
 // largestPage is the size of the API's largest page, which is used to read a whole list.
@@ -61,6 +70,7 @@ func (f *listFlags) read(c *cobra.Command, o *operator.Client, path string, q ur
 			return list{}, err
 		}
 		all.Data, all.Damaged = append(all.Data, l.Data...), all.Damaged+l.Damaged
+		all.snapshotRuns = l.snapshotRuns
 		if l.Next == nil {
 			return all, nil
 		}

@@ -50,8 +50,13 @@ FILE TIME POSITION ACCOUNTS BALANCE SIZE BASE ERROR
 			Balance    int64
 			Error      *string
 		}
+		Running, Verifying *struct{}
+		Last, Verified     *struct{ Status string }
 	}
 	p.read(&l, "snapshot", "list")
+	if out := p.reported("snapshot", "list", "--json"); l.Last == nil || l.Last.Status != "finished" || !strings.Contains(out, `"running":null`) || !strings.Contains(out, `"verifying":null`) || !strings.Contains(out, `"verified":null`) {
+		t.Errorf("the API says more: %s", out)
+	}
 	if len(l.Data) != 2 || l.Data[1].Path != file || l.Data[0].Path != made.Path || l.Data[0].Balance != 999_990_000 || l.Data[0].Error != nil {
 		t.Errorf("%+v", l)
 	}

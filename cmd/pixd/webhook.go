@@ -78,15 +78,15 @@ const subscriptionAsked = "the subscription, as `pixd webhook subscriptions` has
 func webhookRetry(f *adminFlags) *cobra.Command {
 	c := request{
 		use:   "retry DELIVERY_ID | --webhook ID",
-		short: "Retry a delivery, or all dead ones of a subscription",
+		short: "Retry a delivery, or all dead and held ones of a subscription",
 		long: "Puts a delivery of a webhook back, so that the engine tries it again, and shows it; or, with\n" +
-			"--webhook, all dead deliveries of a subscription. The webhook has the same id as before, so that its\n" +
-			"receiver can tell that it is the same.",
+			"--webhook, all deliveries of a subscription that are dead, or held since a restore. The webhook has the\n" +
+			"same id as before, so that its receiver can tell that it is the same.",
 		example: "  pixd webhook retry dlv_agoksrikabyabyfvmcpxy5dmne\n  pixd webhook retry --webhook whk_agoksrikabyabyfvmcpxy5dmne",
 		of:      "the delivery, as `pixd webhook list` has it, or a subscription with --webhook",
 		method:  http.MethodPost, path: "/admin/webhook-deliveries/{id}/retry", print: printDelivery,
 	}.command(f)
-	webhook := c.Flags().String("webhook", "", "retry all dead deliveries of this subscription, by its `ID` (whk_…)")
+	webhook := c.Flags().String("webhook", "", "retry all dead and held deliveries of this subscription, by its `ID` (whk_…)")
 	one, retryOne := c.Args, c.RunE
 	c.Args = cobra.ArbitraryArgs
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -117,7 +117,7 @@ func (f *adminFlags) retryAll(c *cobra.Command, webhook string) error {
 	return printRetried(c, f, got)
 }
 
-// retried is the API's answer to the retrying of a subscription's dead deliveries.
+// retried is the API's answer to the retrying of a subscription's dead and held deliveries.
 type retried struct {
 	Webhook string `json:"webhook_id"`
 	Retried int

@@ -23,6 +23,14 @@ func attempted(a *admin.Attempt) string {
 	return cmp.Or(strings.Join(parts, " "), "no answer")
 }
 
+// nextAttempt says when a delivery is attempted next.
+func nextAttempt(d *admin.Delivery) string {
+	if d.Held {
+		return "none before pixd webhook retry"
+	}
+	return orElse(d.Next, "–", moment)
+}
+
 var printDelivery = printing("something else", deliveryFacts)
 
 func deliveryFacts(d *admin.Delivery) string {
@@ -35,7 +43,10 @@ func deliveryFacts(d *admin.Delivery) string {
 		{"sequence", strconv.FormatUint(d.Sequence, 10)},
 		{"status", d.Status},
 		{"created", moment(d.CreatedAt)},
-		{"next attempt", orElse(d.Next, "–", moment)},
+		{"next attempt", nextAttempt(d)},
+	}
+	if d.Reason != nil {
+		all = append(all, fact{"reason", *d.Reason})
 	}
 	for i := range d.Attempts {
 		a := &d.Attempts[i]
@@ -59,7 +70,7 @@ func deliveries(all []admin.Delivery) string {
 		if n := len(d.Attempts); n > 0 {
 			last = cut(attempted(&d.Attempts[n-1]), longestResult)
 		}
-		return table.Row{d.ID, d.Account, d.Webhook, d.Type, d.Status, moment(d.CreatedAt), orElse(d.Next, "–", moment), len(d.Attempts), last}
+		return table.Row{d.ID, d.Account, d.Webhook, d.Type, d.Status, moment(d.CreatedAt), nextAttempt(d), len(d.Attempts), last}
 	})
 }
 

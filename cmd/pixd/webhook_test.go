@@ -266,3 +266,16 @@ func TestWebhookResult(t *testing.T) {
 		}
 	}
 }
+
+// TestHeldDelivery checks that a delivery which waits for an operator says so, and a dead one why it is dead.
+func TestHeldDelivery(t *testing.T) {
+	t.Parallel()
+	reason := "the subscription was stopped"
+	held := admin.Delivery{ID: "dlv_a", Status: "pending", Held: true, CreatedAt: "2026-11-22T10:00:00.500Z"}
+	if one, all := deliveryFacts(&held), deliveries([]admin.Delivery{held}); !strings.Contains(one, "none before pixd webhook retry") || !strings.Contains(all, "none before pixd webhook retry") || strings.Contains(one, "reason") {
+		t.Errorf("%s%s", one, all)
+	}
+	if one := deliveryFacts(&admin.Delivery{ID: "dlv_b", Status: "dead", Reason: &reason}); !strings.Contains(one, reason) {
+		t.Error(one)
+	}
+}
