@@ -354,6 +354,36 @@ func TestSenderGone(t *testing.T) {
 	v.expect(v.group("g2", "a /do 1\nb /do 2\n"), map[string]string{"a": `200 {"known":true}`, "b": `200 {"known":true}`})
 }
 
+// TestMessagesOutliveTheRequest checks that a message which is carried out after its group's request has been read and its memory
+// has the next one, is the message that was sent.
+func TestMessagesOutliveTheRequest(t *testing.T) {
+	v := newReceiver(t)
+	slow, got := make(chan struct{}), make(chan string, 1)
+	guard := provider.NewGuard(v.secret, provider.ToScheme, func() pix.Millis { return noon }, nil)
+	h := HandleGroup(guard, slog.New(slog.DiscardHandler), map[string]Serve{"/do": func(body []byte, end func(bool)) (int, any, error) {
+		<-slow
+		got <- string(body)
+		end(true)
+		return 200, provider.Done{}, nil
+	}})
+	const group = "a /do message\n"
+	m := provider.Message{Direction: provider.ToScheme, Method: "POST", Path: "/groups", Timestamp: noon.String(), ID: "g1", Body: []byte(group)}
+	var ctx fasthttp.RequestCtx
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	ctx.Request.Header.SetMethod(m.Method)
+	ctx.Request.SetRequestURI(m.Path)
+	ctx.Request.Header.Set(provider.HeaderTimestamp, m.Timestamp)
+	ctx.Request.Header.Set(provider.HeaderMessageID, m.ID)
+	ctx.Request.Header.Set(provider.HeaderSignature, v.secret.Sign(m))
+	ctx.Request.SetBodyString(group)
+	h(&ctx)
+	ctx.Request.SetBodyString(strings.Repeat("x", len(group)))
+	close(slow)
+	if body := <-got; body != "message" {
+		t.Errorf("carried out: %q", body)
+	}
+}
+
 // TestAnswerLasts checks that the answer to a group lasts until its last message has ended, also where
 // the sender has gone.
 func TestAnswerLasts(t *testing.T) {
