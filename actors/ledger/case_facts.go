@@ -23,6 +23,8 @@ type caseFacts struct {
 	// Rivals are the cases that hold money of the payment that a refund gives back, the
 	// oldest first; gathered where a refund is requested, or settles that had failed.
 	Rivals []*Case
+	// Older is, for each of Rivals, what older cases of the account hold.
+	Older []pix.Amount
 	// Lacking are the cases that dispute more of the payment than they hold, the oldest
 	// first; gathered where the command may free a part of the payment.
 	Lacking []*Case
@@ -80,18 +82,19 @@ func (g *gathering) originalIs(t *Transaction) (err error) {
 // holdersOf finds the cases that hold money of one payment, the oldest first. No row leads
 // from a payment to them: only a refund of a payment that a case holds asks.
 func (g *gathering) holdersOf(s *layout.RefundSums) (all []*Case, err error) {
-	left := s.Held
+	left, older := s.Held, pix.Amount(0)
 	lo, hi := layout.HoldingsOf(g.account.ID)
-	err = g.Own(lo, hi, func(k, _ []byte) (bool, error) {
-		ordinal, err := layout.CaseOrdinal(k)
+	err = g.Own(lo, hi, func(k, v []byte) (bool, error) {
+		h, err := layout.DecodeHolding(k, v)
 		if err != nil {
 			return false, err
 		}
-		c, err := g.caseAt(ordinal)
+		c, err := g.caseAt(h.Ordinal)
 		if err == nil && c.Original == s.Original {
-			all = append(all, c)
+			all, g.cases.Older = append(all, c), append(g.cases.Older, older)
 			left -= c.Held
 		}
+		older += h.Held
 		return left > 0, err
 	})
 	if err != nil {

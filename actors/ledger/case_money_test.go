@@ -347,3 +347,44 @@ func TestRefusedLateRefundChangesNothing(t *testing.T) {
 		t.Errorf("%+v (%v)", d, err)
 	}
 }
+
+// TestRefundUnderShortMoney checks what a merchant may refund of a payment whose case has stopped, where the account has less
+// than all cases hold: what the money covers of the case, as the engine may; and nothing that an older case holds.
+func TestRefundUnderShortMoney(t *testing.T) {
+	for name, c := range map[string]struct {
+		balance pix.Amount // of the 20,000 that were received
+		older   bool       // the other case is older than the one that stopped
+		amount  pix.Amount
+		want    RefusalCode
+	}{
+		"beside a newer case":              {10_000, false, 10_000, 0},
+		"a part, as far as there is money": {5_000, false, 5_000, 0},
+		"more than there is money":         {5_000, false, 5_001, RefuseSafeBalance},
+		"behind an older case":             {15_000, true, 5_000, 0},
+		"what an older case holds":         {15_000, true, 5_001, RefuseSafeBalance},
+		"nothing is left":                  {10_000, true, 1, RefuseSafeBalance},
+		"more than the payment":            {5_000, false, 10_001, RefuseOverRefund},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t)
+			h.open(DefaultSettings(), 0)
+			a := h.paid("a", 10_000)
+			h.paid("b", 10_000)
+			if c.older {
+				h.reported("b", 10_000)
+			}
+			stopped := h.reported("a", 10_000)
+			r := h.step(CloseCase{ID: stopped.ID, Result: pix.Agreed}).Launch[0].Tx
+			h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsAccepted})
+			h.step(ResolveTransfer{ID: r.ID, EndToEnd: r.EndToEnd, Result: TransferIsRejected, Reason: "AC03"})
+			if !c.older {
+				h.reported("b", 10_000)
+			}
+			h.account.Totals.Balance = c.balance // a payout that was voided has settled
+			d := h.step(RequestRefund{Original: a.ID.String(), Amount: c.amount, Reason: "MD06"})
+			if got := d.Refusal; (got == nil) != (c.want == 0) || got != nil && got.Code != c.want {
+				t.Errorf("%+v, %+v", got, h.account.Totals)
+			}
+		})
+	}
+}

@@ -239,16 +239,28 @@ func (l *life) step() {
 }
 
 // checkSpends checks that a merchant's refund spends only money that was available, or that
-// cases held whose refunds had failed for good.
+// cases held whose refunds had failed for good, and which older cases left them.
 func (l *life) checkSpends(t *Transaction, before Totals) {
-	free, counted := before.free(), pix.Amount(0)
+	free, money, counted, short := before.free(), before.Balance-before.Held, pix.Amount(0), false
 	if l.durable != nil {
-		free = min(free, l.durable.free())
+		free, money = min(free, l.durable.free()), min(money, l.durable.Balance-l.durable.Held)
 	}
+	_, cases := l.newest()
 	for _, share := range t.Refund.Counts {
 		counted += share.Amount
+		needs := counted
+		for _, k := range cases {
+			if k.ID == share.Case {
+				for _, older := range cases {
+					if older.Ordinal < k.Ordinal {
+						needs += older.Held
+					}
+				}
+			}
+		}
+		short = short || needs > money
 	}
-	if t.Amount > free+counted || counted > t.Amount {
+	if t.Amount > counted && t.Amount > free+counted || counted > t.Amount || short {
 		l.t.Errorf("a refund of %+v from %+v, durable %+v", t, before, l.durable)
 	}
 }

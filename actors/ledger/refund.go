@@ -125,7 +125,7 @@ func (c *refundFacts) decide(d *draft) Decision {
 	if amount > d.facts.Sums.Left()+counted {
 		return refuseWith(refuse(RefuseOverRefund, "the refunds would exceed the original amount"))
 	}
-	if amount > min(d.totals.free(), d.stamp.Durable.free())+counted {
+	if rest := amount - counted; counted > d.covers(counts) || rest > 0 && rest > min(d.totals.free(), d.stamp.Durable.free()) {
 		return refuseWith(refuse(RefuseSafeBalance, "insufficient balance"))
 	}
 	suffix := c.suffix
@@ -156,6 +156,17 @@ func (d *draft) countTowards(amount pix.Amount) (counts []CaseShare, counted pix
 		}
 	}
 	return counts, counted
+}
+
+// covers is what of the shares in holds the account has money for. As for the engine's own refunds of cases, the holds of older
+// cases come first.
+func (d *draft) covers(counts []CaseShare) (covered pix.Amount) {
+	money := min(d.totals.Balance-d.totals.Held, d.stamp.Durable.Balance-d.stamp.Durable.Held)
+	for _, share := range counts {
+		i := slices.IndexFunc(d.facts.Rivals, func(k *Case) bool { return k.ID == share.Case })
+		covered += min(share.Amount, max(0, money-d.facts.Older[i]))
+	}
+	return covered
 }
 
 // countShare takes off the hold of a case what becomes part of the merchant's refund.

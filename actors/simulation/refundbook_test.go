@@ -220,9 +220,10 @@ func (b *refundBook) held(l *life, r *ledger.Record, before *ledger.Account) {
 	if shares := b.counting[r.Account]; !slices.Equal(shares, t.Refund.Counts) {
 		l.fail("%v counts %v, and %v left the holds of cases", t.ID, t.Refund.Counts, shares)
 	}
-	counted := pix.Amount(0)
+	counted, needs := pix.Amount(0), pix.Amount(0)
 	for _, share := range t.Refund.Counts {
 		counted += share.Amount
+		needs = max(needs, counted+b.heldBefore(r.Account, share.Case)) // an older case's hold comes first
 		l.count("meeting: a merchant's refund counts towards a case")
 	}
 	delete(b.counting, r.Account)
@@ -236,12 +237,26 @@ func (b *refundBook) held(l *life, r *ledger.Record, before *ledger.Account) {
 		durable = d.Totals
 	}
 	free := func(t *ledger.Totals) pix.Amount { return t.Balance - t.Held - t.MEDHeld }
-	if now := free(&before.Totals); t.Amount > now || t.Amount > free(&durable)+counted {
-		l.fail("%v holds %d, of %d, of which %d are durable", t.ID, t.Amount, now, free(&durable))
+	now, money := free(&before.Totals), min(before.Totals.Balance-before.Totals.Held, durable.Balance-durable.Held)
+	if rest := t.Amount - counted; rest > 0 && rest > min(now-counted, free(&durable)) || needs > money {
+		l.fail("%v holds %d, of %d, of which %d are durable; %d count, which need %d of %d", t.ID, t.Amount, now, free(&durable), counted, needs, money)
+	}
+	if counted > 0 && now < counted {
+		l.count("meeting: a merchant's refund counts towards a case beside one that is not covered")
 	}
 	if c := r.Claim; c != nil {
 		b.once(l, r, c, made)
 	}
+}
+
+// heldBefore is what cases of an account hold that are older than one of them.
+func (b *refundBook) heldBefore(a pix.AccountID, id pix.CaseID) (sum pix.Amount) {
+	for _, r := range b.cases {
+		if r.Account == a && r.Case.Ordinal < b.cases[id].Case.Ordinal {
+			sum += r.Case.Held
+		}
+	}
+	return sum
 }
 
 // once checks that of all refund requests with one key at most one is carried out in a day.
