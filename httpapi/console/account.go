@@ -130,7 +130,7 @@ func addPixKey(v *visit) outcome {
 	if key := v.field("pix_key"); key != "" {
 		body["key"] = key
 	}
-	return v.did(v.post("/admin/accounts/"+v.id()+"/pix-keys", body, nil), "key_made").next("/accounts/" + v.id())
+	return v.did(v.post("/admin/accounts/"+v.id()+"/pix-keys", body, nil), "key_made")
 }
 
 // removePixKey gives a PIX key of an account back.
@@ -138,18 +138,18 @@ func removePixKey(v *visit) outcome {
 	path := "/admin/accounts/" + v.id() + "/pix-keys"
 	var l list[admin.PixKey]
 	if err := v.get(path+"?limit=200", &l); err != nil {
-		return v.failed(err).next("/accounts/" + v.id())
+		return v.failed(err)
 	}
 	i := slices.IndexFunc(l.Data, func(k admin.PixKey) bool { return markOf(k.Key) == v.field("pix_key_mark") })
 	if i < 0 {
-		return outcome{Problem: v.Lang.say("key_gone")}.next("/accounts/" + v.id())
+		return outcome{Problem: v.Lang.say("key_gone")}
 	}
-	return v.did(v.call(fasthttp.MethodDelete, path+"/"+url.PathEscape(l.Data[i].Key), nil, nil), "key_removed").next("/accounts/" + v.id())
+	return v.did(v.call(fasthttp.MethodDelete, path+"/"+url.PathEscape(l.Data[i].Key), nil, nil), "key_removed")
 }
 
 // revokeKey revokes a credential of an account.
 func revokeKey(v *visit) outcome {
-	return v.did(v.call(fasthttp.MethodDelete, "/admin/api-keys/"+url.PathEscape(v.field("client_id")), nil, nil), "key_revoked").next("/accounts/" + v.id())
+	return v.did(v.call(fasthttp.MethodDelete, "/admin/api-keys/"+url.PathEscape(v.field("client_id")), nil, nil), "key_revoked")
 }
 
 // file returns a handler that sends a file as the operator API sends it, such as a statement. One with whole documents is

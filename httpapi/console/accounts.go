@@ -139,12 +139,11 @@ const mostSearched = 400
 
 // searchAccounts keeps what accounts are searched for by.
 func searchAccounts(v *visit) outcome {
-	const page = "/accounts"
 	text := v.field("search")
 	if text == "" {
-		return outcome{}.next(page)
+		return outcome{}
 	}
-	return outcome{search: text[:min(len(text), mostSearched)]}.next(page + "?found=" + url.QueryEscape(v.key))
+	return outcome{search: text[:min(len(text), mostSearched)]}.next("/accounts?found=" + url.QueryEscape(v.key))
 }
 
 // newAccount shows the form that opens an account.
@@ -198,9 +197,9 @@ func changeAccount(v *visit) outcome {
 		put(body, s.Path, value)
 	}
 	if len(body) == 0 {
-		return outcome{Notice: v.Lang.say("nothing_changed")}.next("/accounts/" + v.id())
+		return outcome{Notice: v.Lang.say("nothing_changed")}
 	}
-	return v.did(v.call(fasthttp.MethodPatch, path, body, nil), "changed").next("/accounts/" + v.id())
+	return v.did(v.call(fasthttp.MethodPatch, path, body, nil), "changed")
 }
 
 // lines is a text with one kind of line break: browsers send another one than they got.
@@ -211,7 +210,7 @@ func setActive(v *visit) outcome {
 	active := v.field("active") == "yes"
 	word := map[bool]string{true: "reopened", false: "closed_account"}[active]
 	err := v.call(fasthttp.MethodPatch, "/admin/accounts/"+v.id(), map[string]bool{"active": active}, nil)
-	return v.did(err, word).next("/accounts/" + v.id())
+	return v.did(err, word)
 }
 
 // disclose puts on record that documents were asked for, and has the page show them.

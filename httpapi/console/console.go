@@ -85,10 +85,10 @@ type pageRoute struct {
 	fill       func(*visit) error
 }
 
-// formRoute is a form: what carries it out.
+// formRoute is a form: the page that says what became of it, where its outcome names no other, and what carries it out.
 type formRoute struct {
-	path string
-	do   func(*visit) outcome
+	path, page string // below Path; an id in the page's is the one in the form's
+	do         func(*visit) outcome
 }
 
 // pages are the pages' templates. They are read for the first page that is asked for: a node that takes over has no

@@ -133,16 +133,16 @@ func closeCase(v *visit) outcome {
 	if details := v.field("details"); details != "" {
 		body["details"] = details
 	}
-	return v.did(v.post("/admin/med/"+v.id()+"/analysis", body, nil), "case_decided").next("/med/" + v.id())
+	return v.did(v.post("/admin/med/"+v.id()+"/analysis", body, nil), "case_decided")
 }
 
 // refundCase has the refunds of a case tried again, and resumeCase lets a case go on that waits since a restore.
 func refundCase(v *visit) outcome {
-	return v.did(v.post("/admin/med/"+v.id()+"/refund", v.named(), nil), "case_tried").next("/med/" + v.id())
+	return v.did(v.post("/admin/med/"+v.id()+"/refund", v.named(), nil), "case_tried")
 }
 
 func resumeCase(v *visit) outcome {
-	return v.did(v.post("/admin/med/"+v.id()+"/resume", v.named(), nil), "case_resumed").next("/med/" + v.id())
+	return v.did(v.post("/admin/med/"+v.id()+"/resume", v.named(), nil), "case_resumed")
 }
 
 // named is a body that says who decides.

@@ -2,7 +2,7 @@ package console
 
 import "net/url"
 
-// outcome is what became of a form, and the page to read next: a path below Path with its query; empty: the form's own.
+// outcome is what became of a form, and the page to read next: a path below Path with its query; empty: the one of the form's route.
 type outcome struct {
 	Notice, Problem, To string
 	Shown               string     // whose documents were asked for

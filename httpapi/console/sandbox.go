@@ -20,16 +20,16 @@ var (
 		{"/sandbox/webhook", "sandbox_webhook", showReceived},
 	}
 	sandboxForms = []formRoute{
-		{"/sandbox/charge", makeCharge},
-		{"/sandbox/pay", payCharge},
-		{"/sandbox/pay-key", payKey},
-		{"/sandbox/payout", makePayout},
-		{"/sandbox/returns", returnPayout},
-		{"/sandbox/infractions", reportPayment},
-		{"/sandbox/infractions/cancel", withdrawReport},
-		{"/sandbox/capacity", setCapacity},
-		{"/sandbox/webhook", subscribeOwn},
-		{"/sandbox/webhook/remove", unsubscribeOwn},
+		{"/sandbox/charge", "/sandbox", makeCharge},
+		{"/sandbox/pay", "/sandbox", payCharge},
+		{"/sandbox/pay-key", "/sandbox", payKey},
+		{"/sandbox/payout", "/sandbox/payout", makePayout},
+		{"/sandbox/returns", "/sandbox/returns", returnPayout},
+		{"/sandbox/infractions", "/sandbox/returns", reportPayment},
+		{"/sandbox/infractions/cancel", "/sandbox/returns", withdrawReport},
+		{"/sandbox/capacity", "/sandbox/book", setCapacity},
+		{"/sandbox/webhook", "/sandbox/webhook", subscribeOwn},
+		{"/sandbox/webhook/remove", "/sandbox/webhook", unsubscribeOwn},
 	}
 )
 
@@ -161,10 +161,4 @@ func (v *visit) unsure() (outcome, bool) {
 		return outcome{}, false
 	}
 	return outcome{Problem: v.Lang.say("sandbox_unsure")}, true
-}
-
-// back has an outcome lead to a page of the sandbox.
-func (v *visit) back(o outcome, page string) outcome {
-	i := slices.IndexFunc(sandboxPages, func(p pageRoute) bool { return p.name == page })
-	return o.next(sandboxPages[i].path)
 }

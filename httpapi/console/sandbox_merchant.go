@@ -151,11 +151,11 @@ func laidOut(answer []byte) string {
 func (v *visit) tryAsMerchant(page, path string, body any) outcome {
 	account := v.chosen()
 	if account == "" {
-		return v.back(outcome{Problem: v.Lang.say("field_wrong", v.Lang.say("account"))}, page)
+		return outcome{Problem: v.Lang.say("field_wrong", v.Lang.say("account"))}
 	}
 	status, answer, err := v.asMerchant(account, fasthttp.MethodPost, path, body)
 	if err != nil {
-		return v.back(v.failed(err), page)
+		return v.failed(err)
 	}
 	t := tried{Key: v.key, Page: page, Status: status, Body: laidOut(answer)}
 	if status < fasthttp.StatusMultipleChoices {
@@ -163,5 +163,5 @@ func (v *visit) tryAsMerchant(page, path string, body any) outcome {
 		t.Transaction = t.Charge.Transaction
 	}
 	v.one.sandbox.remember(t)
-	return v.back(outcome{Notice: v.Lang.say("sandbox_answered", status)}, page)
+	return outcome{Notice: v.Lang.say("sandbox_answered", status)}
 }

@@ -41,11 +41,11 @@ func centavos(n pix.Amount) (int64, bool) {
 func makeCharge(v *visit) outcome {
 	n, wrong := v.sandboxAmount(false)
 	if wrong != nil {
-		return v.back(*wrong, "sandbox")
+		return *wrong
 	}
 	whole, ok := centavos(n)
 	if !ok {
-		return v.back(outcome{Problem: v.Lang.say("field_wrong", v.Lang.say("amount"))}, "sandbox")
+		return outcome{Problem: v.Lang.say("field_wrong", v.Lang.say("amount"))}
 	}
 	return v.tryAsMerchant("sandbox", "/pix/cash-in", map[string]any{"amount": whole, "description": v.field("description"), "external_id": v.key})
 }
@@ -63,10 +63,10 @@ const customersISPB = "99999003"
 func (v *visit) pay(body map[string]any, charge bool) outcome {
 	made, err := time.Parse(time.RFC3339Nano, v.field("made"))
 	if err != nil {
-		return v.back(outcome{Problem: v.Lang.say("field_wrong", v.Lang.say("time"))}, "sandbox")
+		return outcome{Problem: v.Lang.say("field_wrong", v.Lang.say("time"))}
 	}
 	if wrong := v.paidWith(body, charge); wrong != nil {
-		return v.back(*wrong, "sandbox")
+		return *wrong
 	}
 	ispb := v.field("payer_ispb")
 	if !pix.ISPB(ispb) {
@@ -82,7 +82,7 @@ func (v *visit) pay(body map[string]any, charge bool) outcome {
 	}
 	o := v.payAll(body, plan)
 	v.one.sandbox.remember(tried{Key: v.key, Page: "sandbox", Steps: plan})
-	return v.back(o, "sandbox")
+	return o
 }
 
 // payAll carries out payments, one after the other until one is refused, and fills in what became of them.

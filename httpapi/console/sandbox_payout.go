@@ -52,15 +52,15 @@ func makePayout(v *visit) outcome {
 	const page = "sandbox_payout"
 	n, wrong := v.sandboxAmount(false)
 	if wrong != nil {
-		return v.back(*wrong, page)
+		return *wrong
 	}
 	whole, ok := centavos(n)
 	if !ok {
-		return v.back(outcome{Problem: v.Lang.say("field_wrong", v.Lang.say("amount"))}, page)
+		return outcome{Problem: v.Lang.say("field_wrong", v.Lang.say("amount"))}
 	}
 	key, ok := v.scripted()
 	if !ok {
-		return v.back(outcome{Problem: v.Lang.say("field_wrong", v.Lang.say("pix_key"))}, page)
+		return outcome{Problem: v.Lang.say("field_wrong", v.Lang.say("pix_key"))}
 	}
 	body := map[string]any{"amount": whole, "pix_key": key, "external_id": v.key}
 	for _, name := range []string{"description", "recipient_document"} {

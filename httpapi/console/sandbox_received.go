@@ -230,50 +230,48 @@ func (v *visit) refusedHook(status int, answer []byte) outcome {
 
 // subscribeOwn has the account subscribe to webhooks that come to this session.
 func subscribeOwn(v *visit) outcome {
-	const page = "sandbox_webhook"
 	if o, unsure := v.unsure(); unsure {
-		return v.back(o, page)
+		return o
 	}
 	account, s := v.chosen(), &v.one.sandbox
 	if account == "" {
-		return v.back(outcome{Problem: v.Lang.say("field_wrong", v.Lang.say("account"))}, page)
+		return outcome{Problem: v.Lang.say("field_wrong", v.Lang.say("account"))}
 	}
 	if s.subscribed() {
-		return v.back(outcome{Problem: v.Lang.say("hook_busy")}, page)
+		return outcome{Problem: v.Lang.say("hook_busy")}
 	}
 	random := v.sessions.random(32)
 	status, answer, err := v.asMerchant(account, fasthttp.MethodPost, "/webhooks", map[string]any{"url": v.ownURL(random), "events": kindsReceived()})
 	if err != nil {
-		return v.back(v.failed(err), page)
+		return v.failed(err)
 	}
 	if status >= fasthttp.StatusMultipleChoices {
-		return v.back(v.refusedHook(status, answer), page)
+		return v.refusedHook(status, answer)
 	}
 	var made struct{ ID, Secret string }
 	if err := json.Unmarshal(answer, &made); err != nil {
-		return v.back(v.failed(fmt.Errorf("console: the answer to POST /webhooks: %w", err)), page)
+		return v.failed(fmt.Errorf("console: the answer to POST /webhooks: %w", err))
 	}
 	s.mu.Lock()
 	s.hook = &receiver{id: made.ID, account: account, random: random, secret: made.Secret}
 	s.mu.Unlock()
-	return v.back(v.did(nil, "hook_made"), page)
+	return v.did(nil, "hook_made")
 }
 
 // unsubscribeOwn removes a subscription of the account again.
 func unsubscribeOwn(v *visit) outcome {
-	const page = "sandbox_webhook"
 	id, account, s := v.field("webhook"), v.chosen(), &v.one.sandbox
 	status, answer, err := v.asMerchant(account, fasthttp.MethodDelete, "/webhooks/"+url.PathEscape(id), nil)
 	if err != nil {
-		return v.back(v.failed(err), page)
+		return v.failed(err)
 	}
 	if status >= fasthttp.StatusMultipleChoices && status != fasthttp.StatusNotFound {
-		return v.back(v.refusedHook(status, answer), page)
+		return v.refusedHook(status, answer)
 	}
 	s.mu.Lock()
 	if s.hook != nil && s.hook.id == id {
 		s.hook = nil
 	}
 	s.mu.Unlock()
-	return v.back(v.did(nil, "hook_removed"), page)
+	return v.did(nil, "hook_removed")
 }

@@ -51,12 +51,12 @@ func reportPayment(v *visit) outcome {
 func (v *visit) aboutPayment(path, also, word string, into any, id *string) outcome {
 	const page = "sandbox_returns"
 	if o, unsure := v.unsure(); unsure {
-		return v.back(o, page)
+		return o
 	}
 	v.chosen()
 	n, wrong := v.sandboxAmount(true)
 	if wrong != nil {
-		return v.back(*wrong, page)
+		return *wrong
 	}
 	body := map[string]any{"end_to_end_id": v.field("end_to_end_id")}
 	if n > 0 {
@@ -66,23 +66,23 @@ func (v *visit) aboutPayment(path, also, word string, into any, id *string) outc
 		body[also] = text
 	}
 	if err := v.post(path, body, into); err != nil {
-		return v.back(v.failed(err), page)
+		return v.failed(err)
 	}
 	v.one.sandbox.remember(tried{Key: v.key, Page: page, IDs: []madeID{{word, *id}}})
-	return v.back(v.did(nil, word), page)
+	return v.did(nil, word)
 }
 
 // withdrawReport has a payer withdraw a report.
 func withdrawReport(v *visit) outcome {
 	v.chosen()
 	path := "/sim/infractions/" + url.PathEscape(v.field("infraction")) + "/cancel"
-	return v.back(v.did(v.post(path, nil, nil), "sandbox_withdrawn"), "sandbox_returns")
+	return v.did(v.post(path, nil, nil), "sandbox_withdrawn")
 }
 
 // setCapacity sets what look-ups in the directory meet from now on.
 func setCapacity(v *visit) outcome {
 	err := v.call(fasthttp.MethodPut, "/sim/capacity", map[string]string{"lookups": v.field("lookups")}, nil)
-	return v.back(v.did(err, "capacity_set", v.Lang.say("capacity_"+v.field("lookups"))), "sandbox_book")
+	return v.did(err, "capacity_set", v.Lang.say("capacity_"+v.field("lookups")))
 }
 
 // sums are what an account moved by way of the scheme.

@@ -208,7 +208,7 @@ func (c *console) form(f formRoute) fasthttp.RequestHandler {
 		o := v.one.once(v.key, func() outcome { return v.carryOut(f) })
 		to := o.To
 		if to == "" {
-			to = path
+			to = strings.Replace(f.page, "{id}", v.id(), 1)
 		}
 		redirect(ctx, Path+withDone(to, v.key))
 	})

@@ -169,5 +169,5 @@ func makeSnapshot(v *visit) outcome {
 
 // verifySnapshot begins to verify a snapshot.
 func verifySnapshot(v *visit) outcome {
-	return v.did(v.post("/admin/snapshots/"+url.PathEscape(v.field("file"))+"/verify", nil, nil), "verify_begun").next("/snapshots")
+	return v.did(v.post("/admin/snapshots/"+url.PathEscape(v.field("file"))+"/verify", nil, nil), "verify_begun")
 }

@@ -54,7 +54,7 @@ func retryWebhook(v *visit) outcome {
 		Retried int `json:"retried"`
 	}
 	err := v.post("/admin/webhooks/"+url.PathEscape(v.field("webhook"))+"/retry", nil, &n)
-	return v.did(err, "webhook_retried", n.Retried).next("/webhooks")
+	return v.did(err, "webhook_retried", n.Retried)
 }
 
 // pauseWebhook pauses a subscription, or lets it go on.
@@ -62,5 +62,5 @@ func pauseWebhook(v *visit) outcome {
 	active := v.field("active") == "yes"
 	word := map[bool]string{true: "webhook_on", false: "webhook_paused"}[active]
 	err := v.call(fasthttp.MethodPatch, "/admin/webhooks/"+url.PathEscape(v.field("webhook")), map[string]bool{"active": active}, nil)
-	return v.did(err, word).next("/webhooks")
+	return v.did(err, word)
 }
