@@ -13,7 +13,7 @@ import (
 	"pixd/httpapi/control"
 )
 
-// problem is the operator API's refusal.
+// problem is the operator API's refusal, with documents masked: it may name a PIX key.
 type problem struct {
 	status  int
 	message string
@@ -90,7 +90,7 @@ func read(inner *fasthttp.RequestCtx, method, path string, into any) error {
 		if err := json.Unmarshal(answer, &refused); err != nil {
 			return fmt.Errorf("console: %s %s: status %d: %w", method, path, status, err)
 		}
-		return &problem{status, refused.Error.Message}
+		return &problem{status, withoutDocuments(refused.Error.Message)}
 	}
 	if into == nil {
 		return nil

@@ -270,7 +270,7 @@ func (v *visit) before() (outcome, bool) {
 	}
 	text := v.Lang.say("sent_before")
 	for _, a := range slices.Backward(those) {
-		text += " " + a.Operator + ", " + a.Method + " " + a.Path + ": " + a.answered(v.Lang) + "."
+		text += " " + a.Operator + ", " + a.Shown() + ": " + a.answered(v.Lang) + "."
 	}
 	return outcome{Problem: text}, true
 }
