@@ -1,8 +1,6 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
@@ -94,7 +92,7 @@ func TestConsoleViewer(t *testing.T) {
 		"/accounts/" + c.ID:                      {"name": {"x"}, "was_name": {"Loja"}},
 		"/accounts/" + c.ID + "/active":          {"active": {"no"}},
 		"/accounts/" + c.ID + "/pix-keys":        {"key_type": {"evp"}},
-		"/accounts/" + c.ID + "/pix-keys/remove": {"pix_key_mark": {keyMark(c.Key)}},
+		"/accounts/" + c.ID + "/pix-keys/remove": {"pix_key_mark": {c.keyMark()}},
 		"/accounts/" + c.ID + "/api-keys/revoke": {"client_id": {c.Client}},
 		"/disclosures":                           {"subject": {c.ID}},
 		"/med/" + id + "/close":                  {"result": {"AGREED"}},
@@ -253,8 +251,21 @@ func TestConsoleSessionEnds(t *testing.T) {
 	}
 }
 
-// keyMark names a PIX key as the forms of the console do.
-func keyMark(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return base64.RawURLEncoding.EncodeToString(sum[:16])
+// keyMark names the merchant's PIX key, which is no document, as the forms of the console do.
+func (c *console) keyMark() string {
+	c.t.Helper()
+	var keys struct {
+		Data []struct {
+			Key       string `json:"key"`
+			CreatedAt string `json:"created_at"`
+		} `json:"data"`
+	}
+	c.asks("GET", "/admin/accounts/"+c.ID+"/pix-keys", "", &keys)
+	for _, k := range keys.Data {
+		if k.Key == c.Key {
+			return k.CreatedAt + " " + k.Key
+		}
+	}
+	c.t.Fatal("the merchant has no such key")
+	return ""
 }

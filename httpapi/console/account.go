@@ -1,8 +1,6 @@
 package console
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"net/url"
 	"slices"
@@ -43,11 +41,9 @@ type item struct {
 // Settled reports whether the transaction has moved money.
 func (i *item) Settled() bool { return i.CompletedAt != nil }
 
-// markOf names a PIX key in a form: a key may be a document, which is not in a page.
-func markOf(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return base64.RawURLEncoding.EncodeToString(sum[:16])
-}
+// markOf names a PIX key in a form by what the page shows of it. A key may be a document, which is not in a page, nor
+// anything that one could be guessed by; and a form that is kept over a login must name the same key after it.
+func markOf(k admin.PixKey) string { return k.CreatedAt + " " + maskedKey(&visit{}, "", k.Key) }
 
 // accountPage is what the page of an account shows.
 type accountPage struct {
@@ -140,11 +136,15 @@ func removePixKey(v *visit) outcome {
 	if err := v.get(path+"?limit=200", &l); err != nil {
 		return v.failed(err)
 	}
-	i := slices.IndexFunc(l.Data, func(k admin.PixKey) bool { return markOf(k.Key) == v.field("pix_key_mark") })
-	if i < 0 {
+	mark := v.field("pix_key_mark")
+	those := slices.DeleteFunc(l.Data, func(k admin.PixKey) bool { return markOf(k) != mark })
+	switch len(those) {
+	case 0:
 		return outcome{Problem: v.Lang.say("key_gone")}
+	case 1:
+		return v.did(v.call(fasthttp.MethodDelete, path+"/"+url.PathEscape(those[0].Key), nil, nil), "key_removed")
 	}
-	return v.did(v.call(fasthttp.MethodDelete, path+"/"+url.PathEscape(l.Data[i].Key), nil, nil), "key_removed")
+	return outcome{Problem: v.Lang.say("keys_alike")}
 }
 
 // revokeKey revokes a credential of an account.

@@ -27,7 +27,7 @@ func shopAPI(method, path string, _ []byte) (int, string) {
 	case method == "POST":
 		return 201, `{}`
 	case strings.Contains(path, "/pix-keys?"):
-		return 200, `{"data":[{"key":"a@x.com","key_type":"email"},{"key":"12345678909","key_type":"cpf"}],"next_cursor":null}`
+		return 200, `{"data":[{"key":"a@x.com","key_type":"email","created_at":"2026-01-01"},{"key":"12345678909","key_type":"cpf","created_at":"2026-02-01"}],"next_cursor":null}`
 	}
 	return 200, `{"data":[],"next_cursor":null}`
 }
@@ -179,7 +179,7 @@ func TestForms(t *testing.T) {
 	for path, c := range map[string]struct{ fields, asked, to string }{
 		"/accounts/acc_x/active":          {"active=no", `PATCH /admin/accounts/acc_x {"active":false}`, "/accounts/acc_x"},
 		"/accounts/acc_x/pix-keys":        {"key_type=evp&pix_key=", `POST /admin/accounts/acc_x/pix-keys {"key_type":"evp"}`, "/accounts/acc_x"},
-		"/accounts/acc_x/pix-keys/remove": {"pix_key_mark=" + markOf("12345678909"), "DELETE /admin/accounts/acc_x/pix-keys/12345678909", "/accounts/acc_x"},
+		"/accounts/acc_x/pix-keys/remove": {"pix_key_mark=2026-02-01+***.456.789-**", "DELETE /admin/accounts/acc_x/pix-keys/12345678909", "/accounts/acc_x"},
 		"/accounts/acc_x/api-keys/revoke": {"client_id=cli_a", "DELETE /admin/api-keys/cli_a", "/accounts/acc_x"},
 		"/med/med_a/close":                {"result=AGREED&details=x", `POST /admin/med/med_a/analysis {"details":"x","result":"AGREED"}`, "/med/med_a"},
 		"/med/med_a/refund":               {"", `POST /admin/med/med_a/refund {"operator":"olga"}`, "/med/med_a"},

@@ -339,6 +339,7 @@ var words = map[string][2]string{
 	"alerts_since":       {"Alertas desde o início do motor", "Alerts since the engine's start"},
 	"measured":           {"Medido em", "Measured at"},
 	"key_gone":           {"A conta não tem mais essa chave.", "The account does not have this key any more."},
+	"keys_alike":         {"A conta tem mais de uma chave assim. Remova-a com pixd pix-key remove.", "The account has more than one such key. Remove it with pixd pix-key remove."},
 	"export_shows":       {"O extrato tem documentos inteiros; o pedido fica registrado.", "The statement has whole documents; the request is put on record."},
 	"duplicate_of":       {"Repete", "Repeats"},
 }
