@@ -14,6 +14,7 @@ import (
 
 	"pixd/actors/alerts"
 	"pixd/actors/clock"
+	"pixd/actors/fair"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
 	"pixd/actors/registry"
@@ -108,13 +109,13 @@ type service struct {
 	// Locks that are held from reading an account's settings to writing them. Several
 	// accounts share one lock.
 	settings [64]sync.Mutex
-	exports  chan struct{} // has an element for each statement that is being sent
+	exports  *fair.Pool[string] // statements that are being sent, by the operator's name
 }
 
 // New returns the handler of the operator API, with the simulator's endpoints where there
 // is a simulator.
 func New(o Options) fasthttp.RequestHandler {
-	s := &service{Options: o, exports: make(chan struct{}, exportsAtOnce)}
+	s := &service{Options: o, exports: fair.New[string](fair.Bounds{Places: exportsAtOnce, Share: exportsShare})}
 	r := router.New()
 	control.Strict(r)
 	s.routes(r)

@@ -12,6 +12,7 @@ import (
 
 	"pixd/actors/audit"
 	"pixd/actors/clock"
+	"pixd/actors/fair"
 	"pixd/actors/layout"
 	"pixd/actors/ledger"
 	"pixd/actors/pix"
@@ -261,7 +262,10 @@ func TestEverythingSaid(t *testing.T) {
 	f.expect("GET", id+"/api-keys?limit=1", "", 200, `{…`)
 	f.expect("GET", id+"/statement?format=xls", "", 400, problem(400, "format must be csv or json"))
 	f.expect("GET", "/admin/accounts/acc_x/statement", "", 404, `{"error":{"status":404,…`)
-	s := &service{Options: f.options} // it has no place for a statement
+	s := &service{Options: f.options, exports: fair.New[string](fair.Bounds{Places: 1, Share: 1})}
+	if err := s.exports.Take(t.Context(), "another operator"); err != nil {
+		t.Fatal(err)
+	}
 	r := router.New()
 	s.routes(r)
 	f.handler = r.Handler

@@ -17,6 +17,8 @@ const (
 	// exportsAtOnce is how many statements may be sent at once. Each takes a few MB, and a
 	// client that does not read it has its place for as long as the server waits for it.
 	exportsAtOnce = 16
+	// exportsShare is how many of them may be one operator's.
+	exportsShare = 4
 	// movementsAtOnce is how many movements are read from the store at once.
 	movementsAtOnce = 1000
 )
@@ -30,8 +32,8 @@ func (s *service) exportStatement(ctx *fasthttp.RequestCtx, a *registry.Account)
 	if err != nil {
 		return 0, nil, err
 	}
-	e := &export{History: s.History, account: a.ID}
-	answer := &control.Stream{ContentType: "application/json", Write: e.write, Done: func() { <-s.exports }}
+	e, name := &export{History: s.History, account: a.ID}, control.Who(ctx).Name
+	answer := &control.Stream{ContentType: "application/json", Write: e.write, Done: func() { s.exports.Give(name) }}
 	switch string(q.Peek("format")) {
 	case "", "json":
 		e.sheet = func(w io.Writer) sheet { return &jsonSheet{w: w, banks: s.Banks} }
@@ -44,13 +46,11 @@ func (s *service) exportStatement(ctx *fasthttp.RequestCtx, a *registry.Account)
 	if !ctx.Request.Header.IsHTTP11() {
 		return 0, nil, control.Refuse(fasthttp.StatusHTTPVersionNotSupported, "a statement is sent over HTTP/1.1, in which the client sees whether it is complete")
 	}
-	select {
-	case s.exports <- struct{}{}:
-	default:
-		return 0, nil, control.Refuse(fasthttp.StatusServiceUnavailable, "%d statements are being sent: try again later", exportsAtOnce)
+	if s.exports.Take(ctx, name) != nil { // none waits
+		return 0, nil, control.Refuse(fasthttp.StatusServiceUnavailable, "%d statements are being sent, or %d of this operator's: try again later", exportsAtOnce, exportsShare)
 	}
 	if err := e.begin(from, until); err != nil {
-		<-s.exports
+		s.exports.Give(name)
 		return 0, nil, err
 	}
 	return fasthttp.StatusOK, answer, nil

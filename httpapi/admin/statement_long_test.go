@@ -2,6 +2,7 @@ package admin
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -10,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/goccy/go-json"
 
 	"pixd/actors/ledger"
 )
@@ -66,20 +69,33 @@ func TestStatementIsLong(t *testing.T) {
 }
 
 // TestStatementWithoutReader checks that a client that goes away ends the reads, and that
-// clients which do not read take no more than the places for statements.
+// clients which do not read take no more than the places for statements, of which one operator has a share alone.
 func TestStatementWithoutReader(t *testing.T) {
 	b, url := exporting(t, 100_000_000)
-	var all []*http.Response
-	for range exportsAtOnce {
-		a := download(t, url)
-		if _, err := io.ReadFull(a.Body, make([]byte, 1000)); err != nil {
-			t.Fatal(err)
+	refused := func(token string) {
+		t.Helper()
+		a := downloadAs(t, token, url)
+		body, err := io.ReadAll(io.LimitReader(a.Body, 1000))
+		if a.StatusCode != 503 || err != nil || !strings.Contains(string(body), "try again later") {
+			t.Fatalf("%d %s %v", a.StatusCode, body, err)
 		}
-		all = append(all, a)
 	}
-	if status, _, body := downloaded(t, url); status != 503 || !strings.Contains(body, "try again later") {
-		t.Errorf("%d %s", status, body)
+	var all []*http.Response
+	for n := range exportsAtOnce / exportsShare {
+		token := "operator"
+		if n > 0 {
+			token = tokenOf(t, url, fmt.Sprint("ana", n))
+		}
+		for range exportsShare {
+			a := downloadAs(t, token, url)
+			if _, err := io.ReadFull(a.Body, make([]byte, 1000)); a.StatusCode != 200 || err != nil {
+				t.Fatalf("%d %v", a.StatusCode, err)
+			}
+			all = append(all, a)
+		}
+		refused(token)
 	}
+	refused(tokenOf(t, url, "last"))
 	for _, a := range all {
 		_ = a.Body.Close()
 	}
@@ -103,6 +119,28 @@ func TestStatementWithoutReader(t *testing.T) {
 			t.Fatal("the reads go on without a client")
 		}
 	}
+}
+
+// tokenOf makes an operator, and returns the token; url is any of the API's.
+func tokenOf(t *testing.T, url, name string) string {
+	t.Helper()
+	base, _, _ := strings.Cut(url, "/accounts/")
+	r, err := http.NewRequest("POST", base+"/operators", strings.NewReader(fmt.Sprintf(`{"name":%q,"role":"viewer"}`, name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer operator")
+	r.Header.Set("Content-Type", "application/json")
+	a, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Body.Close()
+	var made struct{ Token string }
+	if err := json.NewDecoder(a.Body).Decode(&made); err != nil || made.Token == "" {
+		t.Fatalf("%d %v", a.StatusCode, err)
+	}
+	return made.Token
 }
 
 // TestStatementOverOldHTTP checks that a client without chunks is refused: it could not tell a

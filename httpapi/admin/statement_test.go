@@ -87,14 +87,19 @@ func (f *fixture) serve() net.Addr {
 	return l.Addr()
 }
 
-// download asks for a statement. The caller reads the body.
+// download asks for a statement, with the token of the token file. The caller reads the body.
 func download(t *testing.T, url string) *http.Response {
+	t.Helper()
+	return downloadAs(t, "operator", url)
+}
+
+func downloadAs(t *testing.T, token, url string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequest("GET", url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer operator")
+	r.Header.Set("Authorization", "Bearer "+token)
 	a, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)

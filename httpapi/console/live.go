@@ -8,6 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/fair"
 	"pixd/actors/pix"
 	"pixd/httpapi"
 	"pixd/httpapi/control"
@@ -50,32 +51,38 @@ const (
 	hour      = 3600_000 / keepEvery
 )
 
-// mostStreams is how many of them may be of one session.
-const mostStreams = 8
-
-// watchersAtOnce is how many browsers may have the overview open at once.
-const watchersAtOnce = 64
+// watchersAtOnce is how many browsers may have the overview open at once, and watchersShare how many of them may be of
+// one operator.
+const watchersAtOnce, watchersShare = 64, 16
 
 // Live has the figures of the last hour, and hands new ones to the browsers that have the overview open.
 type Live struct {
-	ended <-chan struct{}
+	ended    <-chan struct{}
+	watchers *fair.Pool[string] // browsers that have the overview open, by the operator's name
 
-	mu       sync.Mutex
-	kept     []Figures     // at most hour, oldest first, about keepEvery apart
-	newest   Figures       // the zero Figures: there are none yet
-	fresh    chan struct{} // closed when there are newer ones
-	watchers int
+	mu     sync.Mutex
+	kept   []Figures     // at most hour, oldest first, about keepEvery apart
+	newest Figures       // the zero Figures: there are none yet
+	fresh  chan struct{} // closed when there are newer ones
 }
 
 // NewLive returns a Live without figures. When ended is closed, all browsers are let go.
-func NewLive(ended <-chan struct{}) *Live { return &Live{ended: ended, fresh: make(chan struct{})} }
+func NewLive(ended <-chan struct{}) *Live {
+	return &Live{
+		ended: ended, fresh: make(chan struct{}),
+		watchers: fair.New[string](fair.Bounds{Places: watchersAtOnce, Share: watchersShare}), // none waits
+	}
+}
+
+// watched reports whether a browser has the overview open.
+func (l *Live) watched() bool { return l.watchers.Counts().InUse > 0 }
 
 // Wanted tells which new figures are worth measuring: for the browsers that wait for them, and for the last hour, which
 // are since those before that were kept.
 func (l *Live) Wanted(now pix.Millis) (live, kept bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.watchers > 0, len(l.kept) == 0 || now-l.kept[len(l.kept)-1].At >= keepEvery
+	return l.watched(), len(l.kept) == 0 || now-l.kept[len(l.kept)-1].At >= keepEvery
 }
 
 // Keep keeps figures for the last hour.
@@ -85,7 +92,7 @@ func (l *Live) Keep(f Figures) {
 	if l.kept = append(l.kept, f); len(l.kept) > hour {
 		l.kept = l.kept[1:]
 	}
-	if l.watchers == 0 {
+	if !l.watched() {
 		l.newest = f
 	}
 }
@@ -113,23 +120,6 @@ func (l *Live) hour() []Figures {
 	return append([]Figures(nil), l.kept...)
 }
 
-// enter counts a browser, unless there are too many.
-func (l *Live) enter() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.watchers >= watchersAtOnce {
-		return false
-	}
-	l.watchers++
-	return true
-}
-
-func (l *Live) leave() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.watchers--
-}
-
 // live sends the overview's figures as server-sent events, as long as the session lasts.
 func (c *console) live(ctx *fasthttp.RequestCtx) {
 	v := c.visitor(ctx)
@@ -137,19 +127,15 @@ func (c *console) live(ctx *fasthttp.RequestCtx) {
 		refuse(ctx, fasthttp.StatusUnauthorized, "no session")
 		return
 	}
-	if v.one.streams.Add(1) > mostStreams || !c.Live.enter() {
-		v.one.streams.Add(-1)
+	lang, one, name := v.Lang, v.one, v.Who.Name
+	if c.Live.watchers.Take(ctx, name) != nil {
 		refuse(ctx, fasthttp.StatusServiceUnavailable, "too many browsers have the overview open")
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, "10")
 		return
 	}
-	lang, one := v.Lang, v.one
 	httpapi.Stream(ctx, "text/event-stream", httpapi.Streamed{
 		Write: func(w io.Writer) error { return c.tell(w, lang, one) },
-		Done: func(error) {
-			one.streams.Add(-1)
-			c.Live.leave()
-		},
+		Done:  func(error) { c.Live.watchers.Give(name) },
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 	"pixd/actors/pix"
 )
 
-// TestLive checks which figures are kept, when new ones are wanted, and how many browsers may wait for them.
+// TestLive checks which figures are kept, and when new ones are wanted.
 func TestLive(t *testing.T) {
 	l := NewLive(make(chan struct{}))
 	wants := func(at pix.Millis, live, kept bool) {
@@ -30,13 +30,8 @@ func TestLive(t *testing.T) {
 	newest := kept[hour-1].At
 	wants(newest+keepEvery-1, false, false)
 	wants(newest+keepEvery, false, true)
-	for i := range watchersAtOnce {
-		if !l.enter() {
-			t.Errorf("no place for browser %d", i)
-		}
-	}
-	if l.enter() {
-		t.Error("one browser too many")
+	if err := l.watchers.Take(t.Context(), "olga"); err != nil {
+		t.Fatal(err)
 	}
 	wants(newest, true, false)
 	l.Publish(Figures{At: 7})
@@ -44,10 +39,8 @@ func TestLive(t *testing.T) {
 	if f, _ := l.now(); f.At != 7 {
 		t.Errorf("shown: %+v", f)
 	}
-	l.leave()
-	if !l.enter() {
-		t.Error("a place is not given back")
-	}
+	l.watchers.Give("olga")
+	wants(newest, false, true)
 }
 
 // watcher reads a stream of events, and does something after each.

@@ -12,45 +12,55 @@ import (
 	"pixd/httpapi/control"
 )
 
-// TestRefusedStreamsAreNotCounted checks that a session whose overviews were refused while too many browsers had one
-// open gets one later.
-func TestRefusedStreamsAreNotCounted(t *testing.T) {
+// TestOverviewPlaces checks how many overviews one operator may have open, in however many sessions, and all operators
+// together, and that each gives its place back at its end.
+func TestOverviewPlaces(t *testing.T) {
 	f := newFixture(t)
-	cookie := f.login(olgaToken)
-	for f.live.enter() {
-	}
-	for range 2 * mostStreams {
-		if p := f.send("GET", "/console/live", cookie, ""); p.status != 503 || p.header("Retry-After") != "10" {
-			t.Fatal(p.status)
-		}
-	}
-	f.live.leave()
-	if p := f.send("GET", "/console/live", cookie, ""); p.status != 200 {
-		t.Errorf("with a free place: %d %s", p.status, p.body)
-	}
-}
-
-// TestStreamsOfSession checks how many overviews one session may have open.
-func TestStreamsOfSession(t *testing.T) {
-	f := newFixture(t)
-	opens := func(cookie string) int { // and nothing is read of it
+	var open []*fasthttp.RequestCtx
+	opens := func(cookie string) bool { // and nothing is read of it
 		var req fasthttp.Request
 		req.SetRequestURI("/console/live")
 		req.Header.SetCookie(cookieName(f.listener), cookie)
 		var ctx fasthttp.RequestCtx
 		ctx.Init(&req, f.address, nil)
 		f.handler(&ctx)
-		return ctx.Response.StatusCode()
+		switch status := ctx.Response.StatusCode(); {
+		case status == 200:
+			open = append(open, &ctx)
+			return true
+		case status != 503 || string(ctx.Response.Header.Peek("Retry-After")) != "10":
+			t.Errorf("%d %s", status, ctx.Response.Body())
+		}
+		return false
 	}
-	cookie, other := f.login(olgaToken), f.login(olgaToken)
-	for n := range 10 {
-		if got, want := opens(cookie), map[bool]int{true: 200, false: 503}[n < 8]; got != want {
-			t.Errorf("overview %d: %d", n+1, got)
+	takes := func(want int, sessions ...string) {
+		t.Helper()
+		got := 0
+		for n := range 2 * watchersAtOnce {
+			if opens(sessions[n%len(sessions)]) {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("%d overviews, want %d", got, want)
 		}
 	}
-	if got := opens(other); got != 200 {
-		t.Errorf("of another session: %d", got)
+	olga := []string{f.login(olgaToken), f.login(olgaToken)}
+	for _, want := range []int{16, 0} {
+		takes(want, olga...)
 	}
+	takes(16, f.login(veraToken))
+	takes(16, f.login(rootToken))
+	f.named["ana's"], f.named["eva's"] = &registry.Operator{Name: "ana"}, &registry.Operator{Name: "eva"}
+	takes(16, f.login("ana's"))
+	eva := f.login("eva's")
+	takes(0, eva)
+	for _, ctx := range open[:2] { // olga's
+		if err := ctx.Response.CloseBodyStream(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	takes(2, eva)
 }
 
 // TestSessionCookieIsSecure checks that the session's cookie is for TLS alone where the console is.

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/valyala/fasthttp"
 
@@ -46,8 +45,6 @@ type session struct {
 	refused string             // the key of the form in done that has fields; empty: none has
 	order   []string           // the newest keys in done, oldest first
 	keys    int                // in done
-
-	streams atomic.Int32 // overviews that are open
 
 	sandbox sandbox
 }
