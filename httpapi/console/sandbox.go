@@ -64,7 +64,7 @@ type sandbox struct {
 const (
 	// mostTried is how many answers to forms of the sandbox a session remembers.
 	mostTried = 50
-	// mostMerchantKeys is how many accounts' credentials a session has at once.
+	// mostMerchantKeys is how many accounts' credentials a session has at once. Before one more, they are revoked.
 	mostMerchantKeys = 50
 )
 

@@ -28,6 +28,7 @@ func (v *visit) merchantKeyOf(account string) (merchantKey, error) {
 	s := &v.one.sandbox
 	s.mu.Lock()
 	k, has := s.keys[account]
+	full := len(s.keys) >= mostMerchantKeys
 	s.mu.Unlock()
 	if has {
 		return k, nil
@@ -35,6 +36,24 @@ func (v *visit) merchantKeyOf(account string) (merchantKey, error) {
 	key := v.key
 	v.key = ""
 	defer func() { v.key = key }()
+	if full {
+		v.dropMerchantKeys()
+	}
+	k, err := v.makeMerchantKey(account)
+	if err != nil {
+		return k, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.keys == nil {
+		s.keys = map[string]merchantKey{}
+	}
+	s.keys[account] = k
+	return k, nil
+}
+
+// makeMerchantKey makes a credential of an account that is valid as long as the session.
+func (v *visit) makeMerchantKey(account string) (merchantKey, error) {
 	var made struct {
 		ClientID string `json:"client_id"`
 		Secret   string `json:"client_secret"`
@@ -42,17 +61,7 @@ func (v *visit) merchantKeyOf(account string) (merchantKey, error) {
 	err := v.post("/admin/accounts/"+url.PathEscape(account)+"/api-keys", map[string]any{
 		"permissions": merchantMay, "ip_whitelist": []string{"127.0.0.1"}, "expires_at": v.one.until.String(),
 	}, &made)
-	if err != nil {
-		return k, err
-	}
-	k = merchantKey{made.ClientID, made.Secret}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.keys == nil || len(s.keys) >= mostMerchantKeys {
-		s.keys = map[string]merchantKey{}
-	}
-	s.keys[account] = k
-	return k, nil
+	return merchantKey{made.ClientID, made.Secret}, err
 }
 
 // forget drops the session's credential of an account, which the merchant API takes no more.
