@@ -7,6 +7,27 @@ import (
 	"testing"
 )
 
+// TestReveal checks that documents are masked, but for those that were asked for on record.
+func TestReveal(t *testing.T) {
+	f := newFixture(t)
+	f.api = shopAPI
+	cookie := f.login(olgaToken)
+	if p := f.send("GET", "/console/accounts/acc_x", cookie, ""); strings.Contains(p.body, "12345678909") || !strings.Contains(p.body, "***.456.789-**") {
+		t.Errorf("not masked:\n%s", p.body)
+	}
+	form := f.fill("/console/accounts/acc_x", cookie, "subject", "acc_x")
+	p := f.send("POST", "/console/disclosures", cookie, form.Encode())
+	f.says(f.send("GET", p.to, cookie, ""), 200, "<dd>12345678909 ", "ficou registrado")
+	if want := []string{`olga POST /admin/disclosures {"subject":"acc_x"} ` + form.Get("key")}; !slices.Equal(f.asked, want) {
+		t.Errorf("%q", f.asked)
+	}
+	for _, path := range []string{p.to, "/console/accounts/acc_x"} {
+		if p := f.send("GET", path, cookie, ""); strings.Contains(p.body, "12345678909") {
+			t.Errorf("%s: shown without being asked for again", path)
+		}
+	}
+}
+
 // TestRefusalMasks checks that no page says a whole document where the API's refusal names one.
 func TestRefusalMasks(t *testing.T) {
 	f := newFixture(t)

@@ -1,6 +1,9 @@
 package console
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // TestItself checks what is said to happen to a case by itself.
 func TestItself(t *testing.T) {
@@ -23,5 +26,21 @@ func TestItself(t *testing.T) {
 	k := specialReturn{Status: "open", Amount: 5, Held: 5}
 	if got := k.Itself(true); got != "itself_waits" {
 		t.Errorf("where silence leaves it to the analyst: %s", got)
+	}
+}
+
+// TestDeskOfAccount checks that the desk asks for the cases of an account alone, on each of its pages.
+func TestDeskOfAccount(t *testing.T) {
+	f := newFixture(t)
+	var asked []string
+	f.api = func(_, path string, _ []byte) (int, string) {
+		if asked = append(asked, path); len(asked) == 1 {
+			return 200, `{"data":[{"id":"med_a","status":"closed"}],"next_cursor":"7"}`
+		}
+		return 200, `{"data":[{"id":"med_b","status":"closed"}],"next_cursor":null}`
+	}
+	f.says(f.send("GET", "/console/med?status=closed&account_id=acc_x", f.login(veraToken), ""), 200, "med_a", "med_b", `name="account_id" value="acc_x"`)
+	if want := []string{"/admin/med?account_id=acc_x&limit=200&status=closed", "/admin/med?account_id=acc_x&cursor=7&limit=200&status=closed"}; !slices.Equal(asked, want) {
+		t.Errorf("asked %q\nwant %q", asked, want)
 	}
 }
