@@ -72,9 +72,12 @@ func TestMarkTellsNoDocument(t *testing.T) {
 func TestRemovesMarkedKey(t *testing.T) {
 	const one, two, alike = `{"key":"12345678909","created_at":"1"}`, `{"key":"98765432100","created_at":"2"}`, `{"key":"11145678935","created_at":"1"}`
 	for _, c := range []struct{ keys, mark, asks string }{
-		{one + "," + two, "1 ***.456.789-**", "12345678909"}, {two + "," + one, "1 ***.456.789-**", "12345678909"},
-		{one + "," + two, "2 ***.654.321-**", "98765432100"}, {two + "," + one, "2 ***.654.321-**", "98765432100"},
-		{one + "," + two, "3 ***.456.789-**", ""}, {one + "," + alike, "1 ***.456.789-**", ""},
+		{one + "," + two, "1 ***.456.789-**", "12345678909"},
+		{two + "," + one, "1 ***.456.789-**", "12345678909"},
+		{one + "," + two, "2 ***.654.321-**", "98765432100"},
+		{two + "," + one, "2 ***.654.321-**", "98765432100"},
+		{one + "," + two, "3 ***.456.789-**", ""},
+		{one + "," + alike, "1 ***.456.789-**", ""},
 	} {
 		f := newFixture(t)
 		f.api = func(method, path string, body []byte) (int, string) {
