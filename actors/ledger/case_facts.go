@@ -83,6 +83,7 @@ func (g *gathering) originalIs(t *Transaction) (err error) {
 // from a payment to them: only a refund of a payment that a case holds asks.
 func (g *gathering) holdersOf(s *layout.RefundSums) (all []*Case, err error) {
 	left, older := s.Held, pix.Amount(0)
+	g.cases.Older = nil
 	lo, hi := layout.HoldingsOf(g.account.ID)
 	err = g.Own(lo, hi, func(k, v []byte) (bool, error) {
 		h, err := layout.DecodeHolding(k, v)
