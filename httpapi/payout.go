@@ -23,9 +23,9 @@ func requestPayout(c *call) {
 	c.do(command, refusePayout)
 }
 
-// wouldPay has the account decide about a payout, of which nothing is held. A payout that is refused must not reserve the
-// end-to-end id that the merchant chose: without money, it would take any number of ids from others for ever. It returns
-// false if it has already answered the request.
+// wouldPay has the account decide about a payout, of which nothing is held: one that it refuses reserves no end-to-end id.
+// Otherwise requests without money would take any number of ids from others for ever. Of several at once that have money
+// for one, each may reserve its id. It returns false if it has already answered the request.
 func (c *call) wouldPay(p ledger.RequestPayout) bool {
 	p.Trial = true
 	a, err := c.Engine.Do(c.key.Account, p)

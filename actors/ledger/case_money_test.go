@@ -354,24 +354,28 @@ func TestRefundUnderShortMoney(t *testing.T) {
 	for name, c := range map[string]struct {
 		balance pix.Amount // of the 20,000 that were received
 		older   bool       // the other case is older than the one that stopped
+		lately  bool       // the other case's hold was released, and that is not durable
 		amount  pix.Amount
 		want    RefusalCode
 	}{
-		"beside a newer case":              {10_000, false, 10_000, 0},
-		"a part, as far as there is money": {5_000, false, 5_000, 0},
-		"more than there is money":         {5_000, false, 5_001, RefuseSafeBalance},
-		"behind an older case":             {15_000, true, 5_000, 0},
-		"what an older case holds":         {15_000, true, 5_001, RefuseSafeBalance},
-		"nothing is left":                  {10_000, true, 1, RefuseSafeBalance},
-		"more than the payment":            {5_000, false, 10_001, RefuseOverRefund},
+		"beside a newer case":              {10_000, false, false, 10_000, 0},
+		"a part, as far as there is money": {5_000, false, false, 5_000, 0},
+		"more than there is money":         {5_000, false, false, 5_001, RefuseSafeBalance},
+		"behind an older case":             {15_000, true, false, 5_000, 0},
+		"what an older case holds":         {15_000, true, false, 5_001, RefuseSafeBalance},
+		"what an older case held":          {15_000, true, true, 5_001, RefuseSafeBalance},
+		"less than an older case held":     {15_000, true, true, 5_000, 0},
+		"nothing is left":                  {10_000, true, false, 1, RefuseSafeBalance},
+		"more than the payment":            {5_000, false, false, 10_001, RefuseOverRefund},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t)
 			h.open(DefaultSettings(), 0)
 			a := h.paid("a", 10_000)
 			h.paid("b", 10_000)
+			var other *Case
 			if c.older {
-				h.reported("b", 10_000)
+				other = h.reported("b", 10_000)
 			}
 			stopped := h.reported("a", 10_000)
 			r := h.step(CloseCase{ID: stopped.ID, Result: pix.Agreed}).Launch[0].Tx
@@ -381,6 +385,11 @@ func TestRefundUnderShortMoney(t *testing.T) {
 				h.reported("b", 10_000)
 			}
 			h.account.Totals.Balance = c.balance // a payout that was voided has settled
+			if c.lately {
+				durable := h.account.Totals
+				h.step(CloseCase{ID: other.ID, Result: pix.Disagreed})
+				h.durable = &durable
+			}
 			d := h.step(RequestRefund{Original: a.ID.String(), Amount: c.amount, Reason: "MD06"})
 			if got := d.Refusal; (got == nil) != (c.want == 0) || got != nil && got.Code != c.want {
 				t.Errorf("%+v, %+v", got, h.account.Totals)

@@ -28,7 +28,7 @@ type payoutFacts struct {
 	ours  bool  // the recipient's key is registered here
 }
 
-func (c RequestPayout) traits() Traits { return Traits{Claim: c.Claim, AwaitsScheme: !c.Trial} }
+func (c RequestPayout) traits() Traits { return Traits{Claim: c.Claim, AwaitsScheme: true} }
 
 func (c RequestPayout) gather(g *gathering) (decider, error) {
 	chain, err := g.chain(&c)

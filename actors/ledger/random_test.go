@@ -201,6 +201,7 @@ func (l *life) step() {
 	if l.durable = nil; l.rng.IntN(4) == 0 {
 		durable := before
 		durable.Balance -= l.amount()
+		durable.MEDHeld += l.amount() * pix.Amount(l.rng.IntN(2))
 		l.durable = &durable
 	}
 	d, err := l.try(c, false)
@@ -243,7 +244,7 @@ func (l *life) step() {
 func (l *life) checkSpends(t *Transaction, before Totals) {
 	free, money, counted, short := before.free(), before.Balance-before.Held, pix.Amount(0), false
 	if l.durable != nil {
-		free, money = min(free, l.durable.free()), min(money, l.durable.Balance-l.durable.Held)
+		free, money = min(free, l.durable.free()), min(money, l.durable.Balance-l.durable.Held-max(0, l.durable.MEDHeld-before.MEDHeld))
 	}
 	_, cases := l.newest()
 	for _, share := range t.Refund.Counts {

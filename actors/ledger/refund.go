@@ -161,7 +161,9 @@ func (d *draft) countTowards(amount pix.Amount) (counts []CaseShare, counted pix
 // covers is what of the shares in holds the account has money for. As for the engine's own refunds of cases, the holds of older
 // cases come first.
 func (d *draft) covers(counts []CaseShare) (covered pix.Amount) {
-	money := min(d.totals.Balance-d.totals.Held, d.stamp.Durable.Balance-d.stamp.Durable.Held)
+	durable := &d.stamp.Durable
+	released := max(0, durable.MEDHeld-d.totals.MEDHeld) // of cases' holds, and that is not durable
+	money := min(d.totals.Balance-d.totals.Held, durable.Balance-durable.Held-released)
 	for _, share := range counts {
 		i := slices.IndexFunc(d.facts.Rivals, func(k *Case) bool { return k.ID == share.Case })
 		covered += min(share.Amount, max(0, money-d.facts.Older[i]))

@@ -52,6 +52,18 @@ func Text(s string) string {
 	return personal.ReplaceAllStringFunc(s, hidden)
 }
 
+// Path returns the path of a request without what identifies a person, and without a PIX key, of whatever kind, that stands in it
+// behind pix-keys.
+func Path(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if parts[i] = Text(part); i > 0 && parts[i-1] == "pix-keys" {
+			parts[i] = Hidden
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
 // hidden returns what stands in place of a text that personal has found.
 func hidden(found string) string {
 	for _, at := range []string{"@", "%40"} {

@@ -237,7 +237,8 @@ func (b *refundBook) held(l *life, r *ledger.Record, before *ledger.Account) {
 		durable = d.Totals
 	}
 	free := func(t *ledger.Totals) pix.Amount { return t.Balance - t.Held - t.MEDHeld }
-	now, money := free(&before.Totals), min(before.Totals.Balance-before.Totals.Held, durable.Balance-durable.Held)
+	released := max(0, durable.MEDHeld-before.Totals.MEDHeld-counted) // of other cases' holds, and not durable
+	now, money := free(&before.Totals), min(before.Totals.Balance-before.Totals.Held, durable.Balance-durable.Held-released)
 	if rest := t.Amount - counted; rest > 0 && rest > min(now-counted, free(&durable)) || needs > money {
 		l.fail("%v holds %d, of %d, of which %d are durable; %d count, which need %d of %d", t.ID, t.Amount, now, free(&durable), counted, needs, money)
 	}

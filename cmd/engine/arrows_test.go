@@ -68,7 +68,7 @@ var knows = []struct {
 	{"httpapi/reference", []string{"docs/openapi"}},
 	{"httpapi/qr", nil},
 	{"httpapi/plot", nil},
-	{"httpapi/console", []string{"actors/fair", "actors/pix", "actors/registry", "httpapi", "httpapi/admin", "httpapi/control", "httpapi/plot"}},
+	{"httpapi/console", []string{"actors/fair", "actors/pix", "actors/redact", "actors/registry", "httpapi", "httpapi/admin", "httpapi/control", "httpapi/plot"}},
 	{"httpapi/receipt", []string{"actors/pix"}},
 	{"httpapi/control", []string{"actors/ledger", "actors/pix", "actors/redact", "actors/registry", "actors/strictjson", "httpapi"}},
 	{"httpapi/signed", []string{"actors/scheme/provider", "httpapi/control"}},

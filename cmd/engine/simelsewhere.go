@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"pixd/actors/redact"
 	"pixd/actors/scheme/provider"
 	"pixd/httpapi/control"
 )
@@ -93,7 +94,7 @@ var errSimToken = errors.New("it does not take the token in PIXD_SIM_TOKEN")
 
 // refuse answers a request that the simulator has not answered.
 func (e *elsewhere) refuse(ctx *fasthttp.RequestCtx, err error) {
-	e.log.Warn("simulator: a request cannot be passed on", "path", string(ctx.Path()), "error", err)
+	e.log.Warn("simulator: a request cannot be passed on", "path", redact.Path(string(ctx.Path())), "error", err)
 	status, why := fasthttp.StatusServiceUnavailable, "it has not answered, and may have done it"
 	var dial *net.OpError
 	switch {

@@ -128,7 +128,7 @@ type passing struct {
 
 // stream answers the client with an answer that is passed on while it arrives.
 func (f *Forwarder) stream(ctx *fasthttp.RequestCtx, p *pool, l *link, h *fasthttp.ResponseHeader, a *passing) {
-	path, id := redact.Text(string(ctx.Path())), httpapi.RequestID(ctx)
+	path, id := redact.Path(string(ctx.Path())), httpapi.RequestID(ctx)
 	httpapi.Stream(ctx, "", httpapi.Streamed{Write: a.write, Done: func(err error) {
 		if err != nil {
 			f.Log.Error("forward: an answer broke off", "request_id", id, "owner", p.name, "path", path, "error", err)

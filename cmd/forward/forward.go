@@ -206,7 +206,7 @@ func (f *Forwarder) warn(ctx *fasthttp.RequestCtx, p *pool, err error) {
 		level = slog.LevelWarn
 	}
 	f.Log.Log(ctx, level, "forward: a request was sent and the owner's answer did not come: the client's connection is cut",
-		"request_id", httpapi.RequestID(ctx), "owner", p.name, "method", string(ctx.Method()), "path", redact.Text(string(ctx.Path())), "error", err)
+		"request_id", httpapi.RequestID(ctx), "owner", p.name, "method", string(ctx.Method()), "path", redact.Path(string(ctx.Path())), "error", err)
 }
 
 // poolOf returns the connections to an owner. Those to an earlier one are retired.

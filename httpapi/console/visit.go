@@ -10,6 +10,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"pixd/actors/pix"
+	"pixd/actors/redact"
 	"pixd/actors/registry"
 	"pixd/httpapi/control"
 )
@@ -175,7 +176,7 @@ func (v *visit) judge(err error) (status int, text string) {
 	case errors.Is(err, errUnknown):
 		return fasthttp.StatusBadGateway, v.Lang.say("unknown")
 	}
-	v.Log.Error("console: a page failed", "path", string(v.ctx.Path()), "error", err)
+	v.Log.Error("console: a page failed", "path", redact.Path(string(v.ctx.Path())), "error", err)
 	return fasthttp.StatusInternalServerError, v.Lang.say("internal_error")
 }
 

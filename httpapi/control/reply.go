@@ -60,7 +60,7 @@ func Handle(log *slog.Logger, serve func(*fasthttp.RequestCtx) (int, any, error)
 
 // About returns a logger that names a request in its lines, without the PIX key that its path may have.
 func About(log *slog.Logger, ctx *fasthttp.RequestCtx) *slog.Logger {
-	return log.With("request_id", httpapi.RequestID(ctx), "path", redact.Text(string(ctx.Path())))
+	return log.With("request_id", httpapi.RequestID(ctx), "path", redact.Path(string(ctx.Path())))
 }
 
 // Judge returns the Problem with which an error is answered. A Problem is answered as it is, and
