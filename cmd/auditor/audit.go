@@ -42,8 +42,8 @@ func (a *Auditor) Make(ctx context.Context) (*audit.Report, error) {
 		return nil, err
 	}
 	r := audit.NewReport(a.Now())
-	a.stage(StageRecords)
 	if book.At == 0 {
+		a.stage(StageRecords)
 		if _, err := a.Derive(ctx, r); err != nil {
 			return nil, err
 		}
@@ -51,7 +51,10 @@ func (a *Auditor) Make(ctx context.Context) (*audit.Report, error) {
 		return r, nil
 	}
 	b := &audit.Books{Tell: a.read}
-	after, err := a.lookBetween(ctx, func(v *wal.View) error { return b.Derive(ctx, v, a.Accounts(), r) })
+	after, err := a.lookBetween(ctx, func(v *wal.View) error {
+		a.stage(StageRecords)
+		return b.Derive(ctx, v, a.Accounts(), r)
+	})
 	if err != nil {
 		return nil, err
 	}

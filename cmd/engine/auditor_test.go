@@ -75,10 +75,17 @@ func TestAuditInBackground(t *testing.T) {
 		t.Errorf("%+v, %+v", running, last)
 	}
 	release <- w.booked(500, 70)
+	<-reading // once more, now that the records are held still
+	if running, _ := w.auditRuns(); *running.Stage != auditor.StageBook || running.Accounts != 0 {
+		t.Errorf("%+v", running)
+	}
+	release <- w.booked(400, 70) // which differs
 	<-reading
 	if running, _ := w.auditRuns(); *running.Stage != auditor.StageComparing || running.Accounts != 1 || running.OfAccounts != 1 || running.Records == 0 {
 		t.Errorf("%+v", running)
 	}
+	release <- w.booked(500, 70)
+	<-reading
 	release <- w.booked(500, 70)
 	last := w.ended()
 	if last.Stage != nil || last.FinishedAt == nil || !*last.Agrees || last.Report.Book != audit.Compared || last.Report.Records != last.Records || last.Accounts != 1 || last.Error != nil {
