@@ -292,9 +292,19 @@ func TestDoubtOfAnOverdueRefund(t *testing.T) {
 }
 
 // TestFoundRefundUnderAKey checks that a request repeats a refund which the journal has from the scheme, as long as a key counts:
-// less than 24 h from the minute in the refund's id.
+// less than 24 h from the minute in the refund's id. One that was rejected it does not repeat: it sends another one.
 func TestFoundRefundUnderAKey(t *testing.T) {
-	for left, repeats := range map[pix.Millis]bool{1: true, 0: false} {
+	for _, c := range []struct {
+		result  TransferResult
+		later   pix.Millis
+		repeats bool
+	}{
+		{TransferIsSettled, day - 1, true},
+		{TransferIsSettled, day, false},
+		{TransferIsSettled, hour, true},
+		{TransferIsAccepted, hour, true},
+		{TransferIsRejected, hour, false},
+	} {
 		h := newHarness(t)
 		h.open(DefaultSettings(), 0)
 		p := h.paid("a", 10_000)
@@ -302,33 +312,12 @@ func TestFoundRefundUnderAKey(t *testing.T) {
 		suffix := pix.RefundSuffix(h.terms.Secret, testAccount, []byte(p.EndToEnd), claim.Scope[:])
 		h.step(FindRefund{
 			ID: pix.NewTxID(h.now, [10]byte{9}), ReturnID: pix.ReturnID(h.terms.OwnISPB, h.now, suffix), Original: p.EndToEnd,
-			Amount: 100, Code: "MD06", Result: TransferIsSettled,
+			Amount: 100, Code: "MD06", Result: c.result, Reason: "AC03",
 		})
-		h.now += day - left
+		h.now += c.later
 		d := h.step(RequestRefund{Original: p.EndToEnd, Amount: 100, Reason: "MD06", Claim: claim})
-		if d.Repeat != repeats || len(d.Launch) == 1 == repeats {
-			t.Errorf("%d ms before a day has passed: repeats %v, %d sent", left, d.Repeat, len(d.Launch))
-		}
-	}
-}
-
-// TestFailedRefundUnderAKey checks that a request repeats no refund which the journal has from the scheme as rejected: it sends
-// another one.
-func TestFailedRefundUnderAKey(t *testing.T) {
-	for result, repeats := range map[TransferResult]bool{TransferIsAccepted: true, TransferIsSettled: true, TransferIsRejected: false} {
-		h := newHarness(t)
-		h.open(DefaultSettings(), 0)
-		p := h.paid("a", 10_000)
-		claim := &Claim{Scope: [16]byte{1}}
-		suffix := pix.RefundSuffix(h.terms.Secret, testAccount, []byte(p.EndToEnd), claim.Scope[:])
-		h.step(FindRefund{
-			ID: pix.NewTxID(h.now, [10]byte{9}), ReturnID: pix.ReturnID(h.terms.OwnISPB, h.now, suffix), Original: p.EndToEnd,
-			Amount: 100, Code: "MD06", Result: result, Reason: "AC03",
-		})
-		h.now += hour
-		d := h.step(RequestRefund{Original: p.EndToEnd, Amount: 100, Reason: "MD06", Claim: claim})
-		if d.Repeat != repeats || len(d.Launch) == 1 == repeats {
-			t.Errorf("result %v: repeats %v, %d sent", result, d.Repeat, len(d.Launch))
+		if d.Repeat != c.repeats || len(d.Launch) == 1 == c.repeats {
+			t.Errorf("%v, %d ms later: repeats %v, %d sent", c.result, c.later, d.Repeat, len(d.Launch))
 		}
 	}
 }
